@@ -1,0 +1,459 @@
+//! The scene: plain checked data in SI units, y up. Nothing below it reads files.
+//!
+//! [`Scene::load`] reads a TOML file or a built-in scene; every key is described once in `spec.rs`, from which
+//! the checks, the "did you mean" and the JSON Schema all follow.
+
+pub mod mesh;
+pub mod shape;
+
+use glam::DVec3;
+use shape::Shape;
+
+/// A checked scene: what to simulate, for how long, and what to measure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scene {
+    /// Title shown in lists and pictures.
+    pub title: String,
+    /// Gravity, m/s².
+    pub gravity: DVec3,
+    /// Duration and frame rate.
+    pub time: Time,
+    /// Optional box of walls; `None` means open space.
+    pub domain: Option<Domain>,
+    /// Which model runs the scene, and its dials.
+    pub model: Model,
+    /// Fluids, in file order; a fluid's index is its id in the output.
+    pub fluids: Vec<Fluid>,
+    /// Static or moving walls.
+    pub boundaries: Vec<Boundary>,
+    /// Mass-spring bodies.
+    pub solids: Vec<Solid>,
+    /// Sources of fluid.
+    pub emitters: Vec<Emitter>,
+    /// Regions in which fluid is deleted.
+    pub outflows: Vec<Outflow>,
+    /// Force fields.
+    pub forces: Vec<Force>,
+    /// Measurements written to `probes.csv` at each frame.
+    pub probes: Vec<Probe>,
+    /// Timed input, sorted by time.
+    pub events: Vec<Event>,
+    /// How the surface is built.
+    pub surface: Surface,
+    /// Where the picture is taken from; `None` frames the scene by itself.
+    pub camera: Option<Camera>,
+}
+
+/// How long the scene runs and how often it is written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Time {
+    /// Simulated time, s.
+    pub duration: f64,
+    /// Frames per simulated second, 1/s.
+    pub frame_rate: f64,
+    /// Upper bound of the step, s; the stability limits decide below it.
+    pub max_step: Option<f64>,
+    /// Fixed step by hand, s; the stability limits are then only reported.
+    pub step: Option<f64>,
+}
+
+impl Time {
+    /// Number of frames after frame 0. Frame `k` is at exactly `k / frame_rate`.
+    pub fn frames(&self) -> u64 {
+        (self.duration * self.frame_rate + 1e-9).floor() as u64
+    }
+}
+
+/// A box of six walls; a periodic axis has no walls but wraps around.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Domain {
+    /// Lowest corner, m.
+    pub min: DVec3,
+    /// Highest corner, m.
+    pub max: DVec3,
+    /// Axes that wrap around.
+    pub periodic: [bool; 3],
+    /// Axes and ends without a wall, as (axis, is the upper end).
+    pub open: Vec<(usize, bool)>,
+    /// How its walls treat tangential motion.
+    pub slip: Slip,
+}
+
+/// The numerical model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ModelKind {
+    /// Smoothed particle hydrodynamics (Müller 2003).
+    Sph,
+    /// Staggered grid with markers (Génevaux 2003).
+    Mac,
+    /// Pair-force molecules (Lee 2005).
+    LennardJones,
+}
+
+/// The model and its dials. All but `kind` and `spacing` follow from the scene when not given.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Model {
+    /// Which model.
+    pub kind: ModelKind,
+    /// Particle (sph, lennard-jones) or cell (mac) spacing at rest, m.
+    pub spacing: f64,
+    /// Largest number of particles; emitters stop there.
+    pub max_particles: usize,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// Random offset of the initial lattice, × spacing. Raising it breaks symmetry sooner.
+    pub jitter: f64,
+    /// Dials of the `sph` model.
+    pub sph: SphOptions,
+}
+
+/// Dials of the `sph` model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SphOptions {
+    /// Support radius h of the kernels, × spacing. Raising it smooths and costs ~cubed.
+    pub smoothing: f64,
+    /// Wanted density error at the greatest expected speed or depth. Raising it allows larger steps, softer fluid.
+    pub compression: f64,
+    /// Stiffness k of p = k(ρ-ρ0), m²/s² (the square of the speed of sound), by hand.
+    pub stiffness: Option<f64>,
+    /// Mass of a particle of the first fluid, kg, by hand (others in the ratio of their densities).
+    pub mass: Option<f64>,
+    /// Greatest expected speed, m/s, by hand; it sets the stiffness when `stiffness` is not given.
+    pub max_speed: Option<f64>,
+    /// Share of negative pressure that is kept, 0 (none: no clumping) to 1 (Müller's eq. 12 as printed).
+    pub negative_pressure: f64,
+    /// Artificial viscosity α (Monaghan 1992), dimensionless. Raising it calms noise and thickens the fluid.
+    pub artificial_viscosity: f64,
+    /// Safety factor of the step limits; above 1 is likely to explode.
+    pub cfl: f64,
+    /// How surface tension is computed.
+    pub tension: TensionKind,
+    /// How pressure is computed.
+    pub pressure: PressureKind,
+    /// Share of the normal speed that is kept when a particle bounces off a wall.
+    pub restitution: f64,
+}
+
+/// How surface tension is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TensionKind {
+    /// Pair force between particles: conserves momentum, σ holds when spacing changes.
+    Cohesion,
+    /// Müller's colour field (eq. 15-19).
+    ColorField,
+}
+
+/// How pressure is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PressureKind {
+    /// p = k(ρ-ρ0) (Müller eq. 12).
+    StateEquation,
+}
+
+/// A fluid and where it starts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fluid {
+    /// Name, unique among the fluids.
+    pub name: String,
+    /// Rest density ρ0, kg/m³.
+    pub density: f64,
+    /// Dynamic viscosity μ, Pa s.
+    pub viscosity: f64,
+    /// Surface tension σ, N/m.
+    pub surface_tension: f64,
+    /// Where it starts; `None` when it only comes from emitters.
+    pub shape: Option<Shape>,
+    /// Initial velocity, m/s.
+    pub velocity: DVec3,
+    /// Colour in pictures, linear RGB 0..1.
+    pub color: Option<[f64; 3]>,
+}
+
+/// How a wall treats tangential motion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Slip {
+    /// The fluid sticks to the wall.
+    NoSlip,
+    /// The fluid slides along the wall.
+    #[default]
+    FreeSlip,
+}
+
+/// Which side of a wall's shape is solid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Inside {
+    /// The shape is a solid body.
+    #[default]
+    Solid,
+    /// The shape is the hollow of a container whose wall is `thickness` thick, outward from the shape.
+    Hollow,
+}
+
+/// A static or moving wall.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Boundary {
+    /// Name for reports.
+    pub name: String,
+    /// Its shape.
+    pub shape: Shape,
+    /// Which side is solid.
+    pub inside: Inside,
+    /// Wall thickness of a hollow shape, m; default two kernel supports.
+    pub thickness: Option<f64>,
+    /// A hollow box, cylinder or disc-ended shape without its upper end (along +axis, or +y for a box): a glass.
+    pub open_top: bool,
+    /// Tangential behaviour.
+    pub slip: Slip,
+    /// Stickiness; used by boundary particles.
+    pub adhesion: f64,
+    /// How it moves.
+    pub motion: Motion,
+}
+
+/// Motion of a wall; both parts may be given.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Motion {
+    /// Rotation about an axis.
+    pub rotate: Option<Rotate>,
+    /// Translation.
+    pub translate: Option<Translate>,
+}
+
+/// Steady rotation about a fixed axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rotate {
+    /// A point of the axis, m.
+    pub center: DVec3,
+    /// Unit vector of the axis.
+    pub axis: DVec3,
+    /// Angular speed, rad/s.
+    pub speed: f64,
+    /// Largest angle, rad; the wall stops there. `None` turns for ever.
+    pub angle: Option<f64>,
+    /// When it starts, s.
+    pub start: f64,
+}
+
+/// Steady or oscillating translation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Translate {
+    /// Velocity, m/s (peak velocity when oscillating).
+    pub velocity: DVec3,
+    /// Oscillation frequency, Hz; 0 moves steadily.
+    pub frequency: f64,
+    /// When it starts, s.
+    pub start: f64,
+    /// When it stops, s.
+    pub stop: f64,
+}
+
+/// A mass-spring body.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Solid {
+    /// Name for reports.
+    pub name: String,
+    /// What it is made of.
+    pub kind: SolidKind,
+    /// Its shape.
+    pub shape: Shape,
+    /// Density, kg/m³.
+    pub density: f64,
+    /// Spring stiffness, N/m.
+    pub stiffness: f64,
+    /// Spring damping, N s/m.
+    pub damping: f64,
+    /// Initial velocity, m/s.
+    pub velocity: DVec3,
+}
+
+/// How a solid's nodes are joined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SolidKind {
+    /// One node with a radius.
+    Ball,
+    /// A lattice of nodes filling the shape.
+    Lattice,
+    /// A sheet.
+    Cloth,
+}
+
+/// A source of fluid: a disc streams along its normal; a volume keeps itself filled.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Emitter {
+    /// Name for reports.
+    pub name: String,
+    /// Index of the fluid.
+    pub fluid: usize,
+    /// Where it emits.
+    pub shape: Shape,
+    /// Direction of a volume emitter (unit); a disc uses its normal.
+    pub direction: DVec3,
+    /// Speed of the emitted fluid, m/s; already derived from `rate` (m³/s) when that was given.
+    pub speed: f64,
+    /// When it starts, s.
+    pub start: f64,
+    /// When it stops, s.
+    pub stop: f64,
+    /// Emits only while this switch is on.
+    pub switch: Option<String>,
+}
+
+/// A region in which fluid is deleted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outflow {
+    /// The region.
+    pub shape: Shape,
+    /// Deletes only while this switch is on.
+    pub switch: Option<String>,
+}
+
+/// A force field, as acceleration of the fluid.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Force {
+    /// The same acceleration everywhere, m/s².
+    Uniform(DVec3),
+    /// Acceleration around an axis.
+    Swirl {
+        /// A point of the axis, m.
+        center: DVec3,
+        /// Unit vector of the axis.
+        axis: DVec3,
+        /// Tangential acceleration, m/s².
+        strength: f64,
+        /// Distance beyond which it fades, m; infinite when not given.
+        radius: f64,
+    },
+    /// A brush that follows a track.
+    Brush(BrushTrack),
+}
+
+/// A brush moving along straight legs between timed points.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BrushTrack {
+    /// (time s, position m), times rising, at least two points.
+    pub points: Vec<(f64, DVec3)>,
+    /// Radius of influence, m.
+    pub radius: f64,
+    /// How fast the fluid takes on the brush's velocity, 1/s.
+    pub strength: f64,
+}
+
+/// Something written to `probes.csv` at each frame.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Probe {
+    /// Name of its column(s).
+    pub name: String,
+    /// What it measures.
+    pub kind: ProbeKind,
+    /// Axis for `front` and `flow` (0, 1, 2 = x, y, z).
+    pub axis: usize,
+    /// Place for `height`, `pressure`, `velocity`; position of the plane for `flow`, m.
+    pub position: DVec3,
+    /// Only this fluid.
+    pub fluid: Option<usize>,
+    /// Only this solid (`body`).
+    pub body: Option<usize>,
+}
+
+/// What a probe measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProbeKind {
+    /// Farthest slab along `axis` that is at least half filled, m.
+    Front,
+    /// Height of the fluid column over a place, m.
+    Height,
+    /// Pressure at a place, Pa.
+    Pressure,
+    /// Velocity at a place, m/s (three columns).
+    Velocity,
+    /// Volume flow through the plane across `axis` at `position`, m³/s.
+    Flow,
+    /// Position and velocity of a solid's centre.
+    Body,
+    /// Kinetic and potential energy, J.
+    Energy,
+    /// Momentum, kg m/s (three columns).
+    Momentum,
+    /// Mean and greatest |ρ-ρ0|/ρ0 inside the fluid.
+    DensityError,
+}
+
+/// Timed input. From the scene file, a recorded file, a mouse or a key: all the same.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// Takes effect at the first step that starts at or after this time, s.
+    pub time: f64,
+    /// What happens.
+    pub action: Action,
+}
+
+/// What an event does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// Puts the brush down or moves it.
+    Brush {
+        /// Which brush (several fingers).
+        id: u32,
+        /// Centre, m.
+        position: DVec3,
+        /// Velocity, m/s.
+        velocity: DVec3,
+        /// Radius of influence, m.
+        radius: f64,
+        /// How fast the fluid takes on the brush's velocity, 1/s.
+        strength: f64,
+    },
+    /// Lifts a brush.
+    BrushUp {
+        /// Which brush.
+        id: u32,
+    },
+    /// Turns a switch on or off.
+    Switch {
+        /// Name of the switch.
+        name: String,
+        /// On or off.
+        on: bool,
+    },
+    /// Changes a number while running: `gravity` (3 values), `fluid.NAME.viscosity`,
+    /// `fluid.NAME.surface_tension`, `emitter.NAME.speed`.
+    Set {
+        /// Which parameter.
+        key: String,
+        /// Its new value(s).
+        value: Vec<f64>,
+    },
+}
+
+/// How the surface is built from a frame.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Surface {
+    /// Name of the isofunction.
+    pub method: SurfaceMethod,
+    /// Cell edge, × spacing.
+    pub cell: f64,
+}
+
+/// The isofunctions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SurfaceMethod {
+    /// Müller's colour field.
+    ColorField,
+    /// Bayraktar's surface-value form.
+    SurfaceValue,
+    /// Génevaux's smoothed marker counts.
+    MarkerCount,
+    /// Lee's volume fraction.
+    VolumeFraction,
+}
+
+/// A pinhole camera.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Camera {
+    /// Where it stands, m.
+    pub position: DVec3,
+    /// What it looks at, m.
+    pub target: DVec3,
+    /// Vertical field of view, degrees.
+    pub fov: f64,
+}
