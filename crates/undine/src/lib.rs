@@ -5,4 +5,7 @@
 
 pub mod export;
 pub mod frame;
+pub mod kernels;
+pub mod neighbors;
 pub mod scene;
+pub mod simd;

@@ -1,0 +1,276 @@
+//! Eight f32 lanes, once with AVX2 and once in portable Rust, chosen at run time.
+//!
+//! A hot loop is written once as a generic `#[inline(always)]` function over [`Lanes`] and entered through a
+//! thin `#[target_feature]` wrapper. The portable twin serves other processors, wasm (where the compiler turns
+//! it into simd128) and as the oracle of the tests.
+
+/// Eight f32 lanes.
+pub trait Lanes: Copy {
+    /// All lanes the same.
+    fn splat(v: f32) -> Self;
+    /// Lanes from `p[0..8]`.
+    ///
+    /// # Safety
+    /// Eight f32 must be readable at `p`.
+    unsafe fn load(p: *const f32) -> Self;
+    /// Lane-wise sum.
+    fn add(self, o: Self) -> Self;
+    /// Lane-wise difference.
+    fn sub(self, o: Self) -> Self;
+    /// Lane-wise product.
+    fn mul(self, o: Self) -> Self;
+    /// `self * a + b`.
+    fn mul_add(self, a: Self, b: Self) -> Self;
+    /// Lane-wise quotient.
+    fn div(self, o: Self) -> Self;
+    /// Lane-wise square root.
+    fn sqrt(self) -> Self;
+    /// Lane-wise maximum.
+    fn max(self, o: Self) -> Self;
+    /// Bit k is set where lane k of `self` is below that of `o`.
+    fn below(self, o: Self) -> u32;
+    /// Sum of the lanes in the fixed order ((0+4)+(2+6))+((1+5)+(3+7)).
+    fn sum(self) -> f32;
+    /// The records at `index`, transposed: lane k of result c is component c of record `index[k]`.
+    ///
+    /// # Safety
+    /// Every index must be in bounds of the records at `base`.
+    unsafe fn gather8(base: *const [f32; 8], index: &[u32; 8]) -> [Self; 8];
+}
+
+/// Eight lanes as an array.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
+pub struct Portable([f32; 8]);
+
+impl Portable {
+    #[inline(always)]
+    fn zip(self, o: Self, f: impl Fn(f32, f32) -> f32) -> Self {
+        Portable(std::array::from_fn(|k| f(self.0[k], o.0[k])))
+    }
+}
+
+impl Lanes for Portable {
+    #[inline(always)]
+    fn splat(v: f32) -> Self {
+        Portable([v; 8])
+    }
+    #[inline(always)]
+    unsafe fn load(p: *const f32) -> Self {
+        // SAFETY: the caller promises eight readable floats.
+        Portable(unsafe { p.cast::<[f32; 8]>().read_unaligned() })
+    }
+    #[inline(always)]
+    fn add(self, o: Self) -> Self {
+        self.zip(o, |a, b| a + b)
+    }
+    #[inline(always)]
+    fn sub(self, o: Self) -> Self {
+        self.zip(o, |a, b| a - b)
+    }
+    #[inline(always)]
+    fn mul(self, o: Self) -> Self {
+        self.zip(o, |a, b| a * b)
+    }
+    // Not f32::mul_add: without FMA in the instruction set that is a slow call into libm.
+    #[inline(always)]
+    fn mul_add(self, a: Self, b: Self) -> Self {
+        self.mul(a).add(b)
+    }
+    #[inline(always)]
+    fn div(self, o: Self) -> Self {
+        self.zip(o, |a, b| a / b)
+    }
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        Portable(self.0.map(f32::sqrt))
+    }
+    #[inline(always)]
+    fn max(self, o: Self) -> Self {
+        self.zip(o, |a, b| if a > b { a } else { b })
+    }
+    #[inline(always)]
+    fn below(self, o: Self) -> u32 {
+        (0..8).fold(0, |m, k| m | (u32::from(self.0[k] < o.0[k]) << k))
+    }
+    #[inline(always)]
+    fn sum(self) -> f32 {
+        let [a, b, c, d, e, f, g, h] = self.0;
+        ((a + e) + (c + g)) + ((b + f) + (d + h))
+    }
+    #[inline(always)]
+    unsafe fn gather8(base: *const [f32; 8], index: &[u32; 8]) -> [Self; 8] {
+        // SAFETY: the caller promises that every index is in bounds.
+        let rows: [[f32; 8]; 8] = std::array::from_fn(|k| unsafe { *base.add(index[k] as usize) });
+        std::array::from_fn(|c| Portable(std::array::from_fn(|k| rows[k][c])))
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+pub use avx2::Avx2;
+
+#[cfg(target_arch = "x86_64")]
+mod avx2 {
+    use super::Lanes;
+    use std::arch::x86_64::*;
+
+    /// Eight lanes in an AVX2 register.
+    ///
+    /// Its methods may only run after [`super::avx2_available`] said yes; they are inlined into functions with
+    /// `#[target_feature(enable = "avx2,fma")]`, which the `sph` passes call behind that check.
+    #[derive(Clone, Copy)]
+    pub struct Avx2(__m256);
+
+    // SAFETY (all blocks below): plain register arithmetic; the instruction set was checked at run time before
+    // the enclosing `target_feature` function was entered.
+    #[allow(clippy::undocumented_unsafe_blocks)]
+    impl Lanes for Avx2 {
+        #[inline(always)]
+        fn splat(v: f32) -> Self {
+            Avx2(unsafe { _mm256_set1_ps(v) })
+        }
+        #[inline(always)]
+        unsafe fn load(p: *const f32) -> Self {
+            Avx2(unsafe { _mm256_loadu_ps(p) })
+        }
+        #[inline(always)]
+        fn add(self, o: Self) -> Self {
+            Avx2(unsafe { _mm256_add_ps(self.0, o.0) })
+        }
+        #[inline(always)]
+        fn sub(self, o: Self) -> Self {
+            Avx2(unsafe { _mm256_sub_ps(self.0, o.0) })
+        }
+        #[inline(always)]
+        fn mul(self, o: Self) -> Self {
+            Avx2(unsafe { _mm256_mul_ps(self.0, o.0) })
+        }
+        #[inline(always)]
+        fn mul_add(self, a: Self, b: Self) -> Self {
+            Avx2(unsafe { _mm256_fmadd_ps(self.0, a.0, b.0) })
+        }
+        #[inline(always)]
+        fn div(self, o: Self) -> Self {
+            Avx2(unsafe { _mm256_div_ps(self.0, o.0) })
+        }
+        #[inline(always)]
+        fn sqrt(self) -> Self {
+            Avx2(unsafe { _mm256_sqrt_ps(self.0) })
+        }
+        #[inline(always)]
+        fn max(self, o: Self) -> Self {
+            Avx2(unsafe { _mm256_max_ps(self.0, o.0) })
+        }
+        #[inline(always)]
+        fn below(self, o: Self) -> u32 {
+            unsafe { _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_LT_OQ>(self.0, o.0)) as u32 }
+        }
+        #[inline(always)]
+        fn sum(self) -> f32 {
+            unsafe {
+                let q = _mm_add_ps(_mm256_castps256_ps128(self.0), _mm256_extractf128_ps::<1>(self.0));
+                let d = _mm_add_ps(q, _mm_movehl_ps(q, q));
+                _mm_cvtss_f32(_mm_add_ss(d, _mm_shuffle_ps::<1>(d, d)))
+            }
+        }
+        // Halves are joined while loading (vinsertf128 from memory), which leaves 16 shuffles instead of the 24
+        // of a transpose of eight full loads.
+        #[inline(always)]
+        unsafe fn gather8(base: *const [f32; 8], index: &[u32; 8]) -> [Self; 8] {
+            unsafe {
+                let half = |k: usize, upper: usize| _mm_loadu_ps(base.add(index[k] as usize).cast::<f32>().add(upper));
+                let pair = |k: usize, upper: usize| {
+                    _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(half(k, upper)), half(k + 4, upper))
+                };
+                let four = |u: usize| {
+                    let (a, b, c, d) = (pair(0, u), pair(1, u), pair(2, u), pair(3, u));
+                    let (ab0, ab1) = (_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
+                    let (cd0, cd1) = (_mm256_unpacklo_ps(c, d), _mm256_unpackhi_ps(c, d));
+                    [
+                        Avx2(_mm256_shuffle_ps::<0x44>(ab0, cd0)),
+                        Avx2(_mm256_shuffle_ps::<0xEE>(ab0, cd0)),
+                        Avx2(_mm256_shuffle_ps::<0x44>(ab1, cd1)),
+                        Avx2(_mm256_shuffle_ps::<0xEE>(ab1, cd1)),
+                    ]
+                };
+                let ([x, y, z, w], [a, b, c, d]) = (four(0), four(4));
+                [x, y, z, w, a, b, c, d]
+            }
+        }
+    }
+}
+
+/// Whether the AVX2 path may run on this processor.
+pub fn avx2_available() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma")
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        false
+    }
+}
+
+/// For each 8-bit mask the positions of its set bits, packed to the front.
+pub(crate) static SET_BITS: [[u8; 8]; 256] = {
+    let mut table = [[0u8; 8]; 256];
+    let mut mask = 0;
+    while mask < 256 {
+        let (mut n, mut bit) = (0, 0);
+        while bit < 8 {
+            if mask >> bit & 1 == 1 {
+                table[mask][n] = bit as u8;
+                n += 1;
+            }
+            bit += 1;
+        }
+        mask += 1;
+    }
+    table
+};
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+
+    #[target_feature(enable = "avx2,fma")]
+    fn everything<L: Lanes>() -> Vec<f32> {
+        everything_inner::<L>()
+    }
+
+    #[inline(always)]
+    fn everything_inner<L: Lanes>() -> Vec<f32> {
+        let data: Vec<f32> = (0..64).map(|i| ((i * 37) % 64) as f32 + 0.25).collect();
+        let rows: Vec<[f32; 8]> = data.chunks(8).map(|c| c.try_into().unwrap()).collect();
+        let (a, b) =
+            // SAFETY: both loads stay inside the 64 floats.
+            unsafe { (L::load(data.as_ptr()), L::load(data.as_ptr().add(3))) };
+        let mut out = vec![
+            a.add(b).sum(),
+            a.sub(b).sum(),
+            a.mul(b).sum(),
+            a.div(b).sum(),
+            a.sqrt().sum(),
+            a.max(b).sum(),
+            a.below(b) as f32,
+            L::splat(2.0).mul_add(a, b).sum(),
+        ];
+        // SAFETY: indices are below 8, the number of rows.
+        let g = unsafe { L::gather8(rows.as_ptr(), &[7, 0, 3, 3, 1, 6, 2, 5]) };
+        for (k, v) in g.into_iter().enumerate() {
+            out.push(v.mul(L::splat(k as f32 + 1.0)).sum());
+            out.push(v.below(L::splat(20.0)) as f32);
+        }
+        out
+    }
+
+    #[test]
+    fn avx2_lanes_do_the_same_as_portable_ones() {
+        if avx2_available() {
+            // SAFETY: AVX2 and FMA are available.
+            let (fast, plain) = unsafe { (everything::<Avx2>(), everything::<Portable>()) };
+            assert_eq!(fast, plain);
+        }
+    }
+}
