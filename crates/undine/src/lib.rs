@@ -3,9 +3,15 @@
 //! The way of the data: scene file → [`scene::Scene`] → world → named passes → [`frame::Frame`] → files. A
 //! library never exits or prints.
 
+pub mod emitter;
 pub mod export;
+pub mod fields;
 pub mod frame;
 pub mod kernels;
+pub mod models;
 pub mod neighbors;
 pub mod scene;
 pub mod simd;
+pub mod state;
+pub mod walls;
+pub mod world;

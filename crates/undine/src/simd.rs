@@ -34,8 +34,13 @@ pub trait Lanes: Copy {
     /// The records at `index`, transposed: lane k of result c is component c of record `index[k]`.
     ///
     /// # Safety
-    /// Every index must be in bounds of the records at `base`.
-    unsafe fn gather8(base: *const [f32; 8], index: &[u32; 8]) -> [Self; 8];
+    /// Eight indices must be readable at `index`, all in bounds of the records at `base`.
+    unsafe fn gather8(base: *const [f32; 8], index: *const u32) -> [Self; 8];
+    /// Writes `first` + the position of each set bit of the 8-bit `mask` to `out`, packed to the front.
+    ///
+    /// # Safety
+    /// Eight u32 must be writable at `out`, whatever the number of set bits.
+    unsafe fn store_set_bits(mask: u32, first: u32, out: *mut u32);
 }
 
 /// Eight lanes as an array.
@@ -99,10 +104,16 @@ impl Lanes for Portable {
         ((a + e) + (c + g)) + ((b + f) + (d + h))
     }
     #[inline(always)]
-    unsafe fn gather8(base: *const [f32; 8], index: &[u32; 8]) -> [Self; 8] {
-        // SAFETY: the caller promises that every index is in bounds.
-        let rows: [[f32; 8]; 8] = std::array::from_fn(|k| unsafe { *base.add(index[k] as usize) });
+    unsafe fn gather8(base: *const [f32; 8], index: *const u32) -> [Self; 8] {
+        // SAFETY: the caller promises eight indices, each in bounds.
+        let rows: [[f32; 8]; 8] = std::array::from_fn(|k| unsafe { *base.add(*index.add(k) as usize) });
         std::array::from_fn(|c| Portable(std::array::from_fn(|k| rows[k][c])))
+    }
+    #[inline(always)]
+    unsafe fn store_set_bits(mask: u32, first: u32, out: *mut u32) {
+        let packed: [u32; 8] = std::array::from_fn(|k| first + u32::from(SET_BITS[mask as usize & 255][k]));
+        // SAFETY: the caller promises room for eight.
+        unsafe { out.cast::<[u32; 8]>().write_unaligned(packed) };
     }
 }
 
@@ -176,9 +187,11 @@ mod avx2 {
         // Halves are joined while loading (vinsertf128 from memory), which leaves 16 shuffles instead of the 24
         // of a transpose of eight full loads.
         #[inline(always)]
-        unsafe fn gather8(base: *const [f32; 8], index: &[u32; 8]) -> [Self; 8] {
+        unsafe fn gather8(base: *const [f32; 8], index: *const u32) -> [Self; 8] {
             unsafe {
-                let half = |k: usize, upper: usize| _mm_loadu_ps(base.add(index[k] as usize).cast::<f32>().add(upper));
+                let half = |k: usize, upper: usize| {
+                    _mm_loadu_ps(base.add(*index.add(k) as usize).cast::<f32>().add(upper))
+                };
                 let pair = |k: usize, upper: usize| {
                     _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(half(k, upper)), half(k + 4, upper))
                 };
@@ -195,6 +208,14 @@ mod avx2 {
                 };
                 let ([x, y, z, w], [a, b, c, d]) = (four(0), four(4));
                 [x, y, z, w, a, b, c, d]
+            }
+        }
+        #[inline(always)]
+        unsafe fn store_set_bits(mask: u32, first: u32, out: *mut u32) {
+            unsafe {
+                let bits = _mm_loadl_epi64(super::SET_BITS[mask as usize & 255].as_ptr().cast());
+                let packed = _mm256_add_epi32(_mm256_cvtepu8_epi32(bits), _mm256_set1_epi32(first as i32));
+                _mm256_storeu_si256(out.cast(), packed);
             }
         }
     }
@@ -257,10 +278,16 @@ mod tests {
             L::splat(2.0).mul_add(a, b).sum(),
         ];
         // SAFETY: indices are below 8, the number of rows.
-        let g = unsafe { L::gather8(rows.as_ptr(), &[7, 0, 3, 3, 1, 6, 2, 5]) };
+        let g = unsafe { L::gather8(rows.as_ptr(), [7, 0, 3, 3, 1, 6, 2, 5].as_ptr()) };
         for (k, v) in g.into_iter().enumerate() {
             out.push(v.mul(L::splat(k as f32 + 1.0)).sum());
             out.push(v.below(L::splat(20.0)) as f32);
+        }
+        let mut packed = [0; 8];
+        for mask in 0..256 {
+            // SAFETY: `packed` has room for eight.
+            unsafe { L::store_set_bits(mask, 100, packed.as_mut_ptr()) };
+            out.extend(packed.iter().take(mask.count_ones() as usize).map(|&v| v as f32));
         }
         out
     }

@@ -1,0 +1,90 @@
+//! Density pass: ρ_i = Σ m W_poly6 (Müller eq. 3), as the number density of Solenthaler & Pajarola 2008 so that
+//! fluids of different mass meet without a spurious pressure. Plus what the walls would hold (see `wall_kernels`).
+
+use std::f64::consts::PI;
+
+use rayon::prelude::*;
+
+use super::params::Params;
+use super::wall_kernels::WallKernels;
+use super::work::{Record, VOLUME, Work};
+use crate::models::Around;
+use crate::neighbors::Grid;
+use crate::simd::{Lanes, Portable};
+use crate::state::particles::{BLOCK, Particles};
+
+/// Factor of Σ (1-s²)³ that makes the rest lattice 1.
+pub fn normalisation(p: &Params) -> f64 {
+    315.0 / (64.0 * PI) * (p.spacing / p.h).powi(3) / p.lattice
+}
+
+/// Writes each particle's volume (× Δ³, the inverse of its relative density) into its record.
+pub fn density(work: &mut Work, grid: &Grid, particles: &Particles, around: &Around, walls: &WallKernels, scale: f32) {
+    let mut records = std::mem::take(&mut work.records);
+    let n = work.len();
+    records.par_chunks_mut(BLOCK).enumerate().for_each(|(block, records)| {
+        let first = block * BLOCK;
+        sums(work, grid, first, records);
+        for (k, record) in records.iter_mut().enumerate() {
+            let i = first + k;
+            debug_assert!(i < n);
+            let p = [particles.x[i], particles.y[i], particles.z[i]];
+            let held = walls.density(&around.walls.contacts(p.into(), walls.h));
+            record[VOLUME] = 1.0 / (scale * record[VOLUME] + held);
+        }
+    });
+    work.records = records;
+}
+
+/// Σ_j (1-s²)³ of the particles from `first` on, into the volume slots; chooses the instruction set.
+pub fn sums(work: &Work, grid: &Grid, first: usize, records: &mut [Record]) {
+    #[cfg(target_arch = "x86_64")]
+    if crate::simd::avx2_available() {
+        // SAFETY: AVX2 and FMA are available.
+        unsafe { sums_avx2(work, grid, first, records) };
+        return;
+    }
+    sums_in::<Portable>(work, grid, first, records);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn sums_avx2(work: &Work, grid: &Grid, first: usize, records: &mut [Record]) {
+    sums_in::<crate::simd::Avx2>(work, grid, first, records);
+}
+
+/// The loop itself, for any lanes.
+#[inline(always)]
+pub fn sums_in<L: Lanes>(work: &Work, grid: &Grid, first: usize, records: &mut [Record]) {
+    let one = L::splat(1.0);
+    for (k, record) in records.iter_mut().enumerate() {
+        let p = work.at(first + k);
+        let mut sum = L::splat(0.0);
+        grid.sweeps(p, |sweep| {
+            let q: [L; 3] = std::array::from_fn(|a| L::splat(p[a] + sweep.shift[a]));
+            let (mut j, end) = (sweep.start as usize, sweep.end as usize);
+            let mut w3 = |j: usize, keep: L| {
+                // SAFETY: j < n, and the arrays are eight longer than n.
+                let (x, y, z) = unsafe {
+                    (L::load(work.x.as_ptr().add(j)), L::load(work.y.as_ptr().add(j)), L::load(work.z.as_ptr().add(j)))
+                };
+                let (dx, dy, dz) = (q[0].sub(x), q[1].sub(y), q[2].sub(z));
+                let r2 = dz.mul_add(dz, dy.mul_add(dy, dx.mul(dx)));
+                let w = one.sub(r2).max(L::splat(0.0)).mul(keep);
+                sum = w.mul(w).mul_add(w, sum);
+            };
+            while j + 8 <= end {
+                w3(j, one);
+                j += 8;
+            }
+            if j < end {
+                // SAFETY: the table has 16 entries and 8 - (end - j) is between 1 and 7.
+                w3(j, unsafe { L::load(TAIL.as_ptr().add(8 - (end - j))) });
+            }
+        });
+        record[VOLUME] = sum.sum();
+    }
+}
+
+/// Eight ones, then eight zeros: read from 8 - n on, it keeps the first n lanes.
+static TAIL: [f32; 16] = [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];

@@ -1,0 +1,299 @@
+//! Smoothed particle hydrodynamics after Müller, Charypar & Gross 2003.
+//!
+//! | equation | here |
+//! |---|---|
+//! | 3, 20 density | [`density`] |
+//! | 10, 21 pressure force; 14, 22 viscosity | [`force`] |
+//! | 12 state equation | [`pressure`] |
+//! | 15-19 surface tension by colour field | [`force`], `tension = "color-field"` |
+//! | 23, 24 surface particles, normals | [`normals`] |
+//! | 3.4 collisions | [`crate::walls`], [`wall_kernels`] |
+//! | 3.6 leap-frog | [`Sph::step`], kick-drift-kick |
+
+pub mod density;
+pub mod force;
+pub mod naive;
+pub mod normals;
+pub mod params;
+pub mod pressure;
+pub mod wall_kernels;
+pub mod work;
+
+use glam::DVec3;
+use rayon::prelude::*;
+
+use self::force::{Extremes, Forces};
+use self::params::Params;
+use self::pressure::{PressureStep, StateEquation};
+use self::wall_kernels::WallKernels;
+use self::work::Work;
+use super::{Around, Birth, Passes, Solver, StepLimit, Trouble};
+use crate::checkpoint::{CheckpointError, CheckpointReader, CheckpointWriter};
+use crate::frame::{Field, FieldData, Frame};
+use crate::neighbors::{Grid, Period, is_neighbor};
+use crate::scene::{PressureKind, Scene, TensionKind};
+use crate::state::particles::{BLOCK, Particles};
+
+/// A particle faster than this many speeds of sound is running away.
+const RUNAWAY: f64 = 10.0;
+
+/// The SPH model.
+pub struct Sph {
+    params: Params,
+    tension: TensionKind,
+    pressure: Box<dyn PressureStep>,
+    particles: Particles,
+    grid: Grid,
+    work: Work,
+    walls: WallKernels,
+    forces: Forces,
+    extremes: Extremes,
+    period: Option<Period>,
+}
+
+impl Sph {
+    /// An empty model for a scene.
+    pub fn new(scene: &Scene) -> Self {
+        let params = Params::new(scene);
+        let tension = scene.model.sph.tension;
+        Sph {
+            pressure: match scene.model.sph.pressure {
+                PressureKind::StateEquation => Box::new(StateEquation),
+            },
+            particles: Particles::default(),
+            grid: Grid::new(params.h),
+            work: Work::default(),
+            walls: WallKernels::new(&params),
+            forces: Forces::new(&params, tension),
+            extremes: Extremes::default(),
+            period: crate::walls::period(scene),
+            params,
+            tension,
+        }
+    }
+
+    /// The derived parameters.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// The particles, sorted by cell as of the last step.
+    pub fn particles(&self) -> &Particles {
+        &self.particles
+    }
+
+    /// First half-kick, drift, collisions (leap-frog in its kick-drift-kick form).
+    fn advance(&mut self, dt: f64, around: &Around) {
+        let half = (0.5 * dt) as f32;
+        let period = self.period;
+        let Particles { x, y, z, velocity, acceleration, .. } = &mut self.particles;
+        let blocks = (
+            x.par_chunks_mut(BLOCK),
+            y.par_chunks_mut(BLOCK),
+            z.par_chunks_mut(BLOCK),
+            velocity.par_chunks_mut(BLOCK),
+            acceleration.par_chunks(BLOCK),
+        );
+        blocks.into_par_iter().for_each(|(x, y, z, velocity, acceleration)| {
+            for (k, v) in velocity.iter_mut().enumerate() {
+                let a = acceleration[k];
+                *v = std::array::from_fn(|c| v[c] + half * a[c]);
+                let mut fast = glam::Vec3::from(*v).as_dvec3();
+                let before = fast;
+                let from = DVec3::new(x[k], y[k], z[k]);
+                let mut p = around.walls.collide(from, from + fast * dt, &mut fast, dt);
+                if let Some(period) = &period {
+                    for c in (0..3).filter(|c| period.axes[*c]) {
+                        let length = period.max[c] - period.min[c];
+                        let turn = ((p[c] - period.min[c]) / length).floor();
+                        p[c] -= turn * length;
+                    }
+                }
+                if fast != before {
+                    *v = fast.as_vec3().to_array();
+                }
+                [x[k], y[k], z[k]] = p.to_array();
+            }
+        });
+    }
+
+    /// Sorts, then densities and pressures.
+    fn sort_and_sum(&mut self, around: &Around, passes: &mut Passes) {
+        passes.time("sort", || {
+            self.particles.sort(&mut self.grid, self.period.as_ref());
+            self.work.fill(&self.particles, &self.grid);
+        });
+        passes.time("density", || {
+            let scale = density::normalisation(&self.params) as f32;
+            density::density(&mut self.work, &self.grid, &self.particles, around, &self.walls, scale);
+        });
+        passes.time("pressure", || {
+            self.pressure.solve(&self.params, &self.particles.fluid, &mut self.work.records);
+        });
+    }
+
+    fn forces(&mut self, around: &Around, half: f32) {
+        self.extremes =
+            self.forces.apply(&self.work, &self.grid, &mut self.particles, around, &self.walls, half);
+    }
+
+    /// Stops a state that must not go on and names the term to blame.
+    fn guard(&self, time: f64) -> Result<(), Trouble> {
+        let speed = f64::from(self.extremes.speed2).sqrt();
+        if speed.is_finite() && speed <= RUNAWAY * self.params.sound() || self.particles.is_empty() {
+            return Ok(());
+        }
+        let i = self.extremes.fastest;
+        let (term, value) = naive::largest_term(&self.params, self.tension, &self.particles, &self.work, &self.grid, i)
+            .unwrap_or(("velocity", speed));
+        Err(Trouble {
+            term,
+            value,
+            particle: self.particles.id[i],
+            position: [self.particles.x[i], self.particles.y[i], self.particles.z[i]],
+            time,
+        })
+    }
+}
+
+impl Solver for Sph {
+    fn step_limit(&self) -> StepLimit {
+        let e = &self.extremes;
+        self.params.step_limit(f64::from(e.speed2).sqrt(), f64::from(e.acceleration2).sqrt())
+    }
+
+    fn step(&mut self, dt: f64, around: &Around, passes: &mut Passes) -> Result<(), Trouble> {
+        passes.time("move", || self.advance(dt, around));
+        self.sort_and_sum(around, passes);
+        passes.time("force", || self.forces(around, (0.5 * dt) as f32));
+        self.guard(around.time)
+    }
+
+    fn refresh(&mut self, around: &Around, passes: &mut Passes) {
+        self.sort_and_sum(around, passes);
+        passes.time("force", || self.forces(around, 0.0));
+    }
+
+    fn insert(&mut self, births: &[Birth]) -> usize {
+        for b in births {
+            self.particles.push(b.position.to_array(), b.velocity.as_vec3().to_array(), [0.0; 3], b.fluid as u8);
+        }
+        births.len()
+    }
+
+    fn occupied(&self, place: DVec3, distance: f64) -> bool {
+        let p = self.grid.local(place.to_array());
+        let reach = (distance / self.params.h) as f32;
+        let mut found = false;
+        // Sweeps reach h; emitters ask for less.
+        self.grid.sweeps(p, |sweep| {
+            for j in sweep.start as usize..sweep.end as usize {
+                let q = self.work.at(j);
+                found |= is_neighbor(std::array::from_fn(|a| (p[a] + sweep.shift[a] - q[a]) / reach));
+            }
+        });
+        found
+    }
+
+    fn remove(&mut self, region: &(dyn Fn(DVec3) -> bool + Sync)) -> usize {
+        self.particles.retain(|p| !region(p.into()))
+    }
+
+    fn len(&self) -> usize {
+        self.particles.len()
+    }
+
+    fn frame(&self, _around: &Around) -> Frame {
+        let p = &self.particles;
+        let n = p.len();
+        let rest: Vec<f32> = self.params.fluids.iter().map(|f| f.density as f32).collect();
+        let each = |f: &(dyn Fn(usize) -> f32 + Sync)| -> Vec<f32> { (0..n).into_par_iter().map(f).collect() };
+        let mut frame = Frame { spacing: self.params.spacing, support: self.params.h, ..Default::default() };
+        frame.particles.position =
+            (0..n).into_par_iter().map(|i| [p.x[i] as f32, p.y[i] as f32, p.z[i] as f32]).collect();
+        let mut add = |name, data| frame.particles.fields.push(Field { name, data });
+        add("velocity", FieldData::Vector(p.velocity.clone()));
+        add(
+            "density",
+            FieldData::Scalar(each(&|i| rest[p.fluid[i] as usize] * self.work.relative_density(i))),
+        );
+        add("pressure", FieldData::Scalar(each(&|i| self.work.records[i][work::PRESSURE])));
+        add("fluid", FieldData::Byte(p.fluid.clone()));
+        add("id", FieldData::Int(p.id.clone()));
+        add("normal", FieldData::Vector(normals::normals(&self.work, &self.grid, &self.params)));
+        frame
+    }
+
+    fn set_fluid(&mut self, fluid: usize, key: &str, value: f64) -> bool {
+        let Some(f) = self.params.fluids.get_mut(fluid) else { return false };
+        match key {
+            "viscosity" => f.viscosity = value,
+            "surface_tension" => f.tension = value,
+            _ => return false,
+        }
+        self.forces = Forces::new(&self.params, self.tension);
+        true
+    }
+
+    fn save(&self, out: &mut CheckpointWriter) -> Result<(), CheckpointError> {
+        let p = &self.particles;
+        out.section("sph")?;
+        out.put_u64(p.len() as u64)?;
+        out.put_u32(p.next_id)?;
+        for a in p.position() {
+            out.put_f64s(a)?;
+        }
+        out.put_f32s(p.velocity.as_flattened())?;
+        out.put_f32s(p.acceleration.as_flattened())?;
+        out.put_u32s(&p.id)?;
+        out.put_u8s(&p.fluid)?;
+        out.put_f32s(&[self.extremes.speed2, self.extremes.acceleration2])?;
+        for f in &self.params.fluids {
+            out.put_f64s(&[f.viscosity, f.tension])?;
+        }
+        Ok(())
+    }
+
+    fn load(&mut self, from: &mut CheckpointReader) -> Result<(), CheckpointError> {
+        let damaged = |what: &str| CheckpointError::Damaged { what: what.into() };
+        from.section("sph")?;
+        let n = from.get_u64()? as usize;
+        let p = &mut self.particles;
+        p.next_id = from.get_u32()?;
+        p.x = from.get_f64s()?;
+        p.y = from.get_f64s()?;
+        p.z = from.get_f64s()?;
+        p.velocity = triples(from.get_f32s()?);
+        p.acceleration = triples(from.get_f32s()?);
+        p.id = from.get_u32s()?;
+        p.fluid = from.get_u8s()?;
+        let lengths = [p.x.len(), p.y.len(), p.z.len(), p.velocity.len(), p.acceleration.len(), p.id.len()];
+        if lengths.iter().any(|l| *l != n) || p.fluid.len() != n {
+            return Err(damaged("particle arrays differ in length"));
+        }
+        if p.fluid.iter().any(|f| *f as usize >= self.params.fluids.len()) {
+            return Err(damaged("a particle belongs to no fluid of the scene"));
+        }
+        let finite = |a: &[f64]| a.iter().all(|v| v.is_finite());
+        if !(finite(&p.x) && finite(&p.y) && finite(&p.z)) {
+            return Err(damaged("a particle is nowhere"));
+        }
+        let extremes = from.get_f32s()?;
+        let [speed2, acceleration2] = extremes[..] else { return Err(damaged("step statistics")) };
+        for f in &mut self.params.fluids {
+            let values = from.get_f64s()?;
+            let [viscosity, tension] = values[..] else { return Err(damaged("fluid parameters")) };
+            (f.viscosity, f.tension) = (viscosity, tension);
+        }
+        self.forces = Forces::new(&self.params, self.tension);
+        // The grid and working copy as the last step left them; sorted input stays as it is.
+        self.particles.sort(&mut self.grid, self.period.as_ref());
+        self.work.fill(&self.particles, &self.grid);
+        self.extremes = Extremes { speed2, acceleration2, fastest: 0 };
+        Ok(())
+    }
+}
+
+fn triples(flat: Vec<f32>) -> Vec<[f32; 3]> {
+    flat.as_chunks::<3>().0.to_vec()
+}

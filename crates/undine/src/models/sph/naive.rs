@@ -1,0 +1,112 @@
+//! The equations once more, term by term in plain f64: the oracle of the fast passes, and what names the term
+//! to blame when a run blows up.
+
+use glam::DVec3;
+
+use super::params::{COHESION_ZERO, Params};
+use super::work::{PRESSURE, VOLUME, Work};
+use crate::kernels::{Kernel, Poly6, Spiky, Viscosity};
+use crate::neighbors::Grid;
+use crate::scene::TensionKind;
+use crate::state::particles::Particles;
+
+/// What a neighbour is to the equations.
+#[derive(Clone, Copy, Debug)]
+pub struct Neighbor {
+    /// x_i - x_j, m.
+    pub d: DVec3,
+    /// Its velocity, m/s.
+    pub velocity: DVec3,
+    /// Its pressure, Pa.
+    pub pressure: f64,
+    /// Its volume, m³.
+    pub volume: f64,
+    /// Its fluid.
+    pub fluid: usize,
+}
+
+/// Accelerations of one particle by term, m/s².
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Terms {
+    /// Pressure, with artificial viscosity.
+    pub pressure: DVec3,
+    /// Viscosity.
+    pub viscosity: DVec3,
+    /// Surface tension.
+    pub tension: DVec3,
+}
+
+impl Terms {
+    /// Their sum.
+    pub fn sum(&self) -> DVec3 {
+        self.pressure + self.viscosity + self.tension
+    }
+}
+
+/// The terms of a particle `own` among its neighbours (itself may be among them).
+pub fn terms(p: &Params, tension: TensionKind, own: &Neighbor, neighbors: &[Neighbor]) -> Terms {
+    let (spiky, visc, poly6) = (Spiky(p.h), Viscosity(p.h), Poly6(p.h));
+    let f = &p.fluids[own.fluid];
+    let mut t = Terms::default();
+    let (mut n, mut laplacian) = (DVec3::ZERO, 0.0);
+    for j in neighbors {
+        let r = j.d.length();
+        n += j.d.normalize_or_zero() * (j.volume * poly6.derivative(r));
+        laplacian += j.volume * poly6.laplacian(r);
+        if r == 0.0 || r >= p.h {
+            continue;
+        }
+        let (o, unit) = (&p.fluids[j.fluid], j.d / r);
+        let volumes = own.volume * j.volume;
+        let approach = (j.velocity - own.velocity).dot(unit).max(0.0);
+        let impedance = 0.5 * p.alpha * (f.density * f.sound() + o.density * o.sound());
+        let mean = 0.5 * (own.pressure + j.pressure) + 0.5 * impedance * (p.spacing / r) * approach;
+        t.pressure -= unit * (volumes * mean * spiky.derivative(r) / f.mass);
+        let mu = 0.5 * (f.viscosity + o.viscosity);
+        t.viscosity += (j.velocity - own.velocity) * (mu * volumes * visc.laplacian(r) / f.mass);
+        if tension == TensionKind::Cohesion && j.fluid == own.fluid {
+            let s = r / p.h;
+            t.tension -= unit * (p.cohesion(f.tension) * (1.0 - s).powi(2) * (s - COHESION_ZERO) / f.mass);
+        }
+    }
+    if tension == TensionKind::ColorField && n.length() > 0.2 / p.h {
+        t.tension = -n.normalize() * (f.tension * laplacian * own.volume / f.mass);
+    }
+    t
+}
+
+/// The term with the largest acceleration of particle i, and that acceleration; `None` if all are tame.
+pub fn largest_term(
+    p: &Params,
+    tension: TensionKind,
+    particles: &Particles,
+    work: &Work,
+    grid: &Grid,
+    i: usize,
+) -> Option<(&'static str, f64)> {
+    let at = work.at(i);
+    let neighbor = |j: usize, d: [f32; 3]| {
+        let r = work.records[j];
+        Neighbor {
+            d: glam::Vec3::from(d).as_dvec3() * p.h,
+            velocity: DVec3::new(r[4].into(), r[5].into(), r[6].into()),
+            pressure: r[PRESSURE].into(),
+            volume: f64::from(r[VOLUME]) * p.spacing.powi(3),
+            fluid: particles.fluid[j].into(),
+        }
+    };
+    let mut around = Vec::new();
+    grid.sweeps(at, |sweep| {
+        for j in sweep.start as usize..sweep.end as usize {
+            let q = work.at(j);
+            around.push(neighbor(j, std::array::from_fn(|a| at[a] + sweep.shift[a] - q[a])));
+        }
+    });
+    let t = terms(p, tension, &neighbor(i, [0.0; 3]), &around);
+    [("pressure", t.pressure), ("viscosity", t.viscosity), ("surface tension", t.tension)]
+        .map(|(name, a)| (name, a.length()))
+        .into_iter()
+        // A non-finite term is to blame before any large one.
+        .max_by(|a, b| (!a.1.is_finite(), a.1).partial_cmp(&(!b.1.is_finite(), b.1)).unwrap_or(std::cmp::Ordering::Equal))
+        .filter(|(_, a)| !(*a < p.sound().powi(2) / p.spacing))
+}

@@ -1,0 +1,197 @@
+//! What the SPH model derives from a scene: support, masses, stiffness, force constants and step limits.
+//!
+//! Everything follows from spacing Δ, densities and a wanted compression, so that a scene keeps its behaviour
+//! when Δ changes. Any of it can be given by hand in `[model]`.
+
+use std::f64::consts::PI;
+
+use crate::kernels::{Kernel, Poly6, lattice_sum};
+use crate::models::StepLimit;
+use crate::scene::{Force, Scene};
+
+/// One fluid in the solver's terms.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FluidParams {
+    /// Rest density ρ0, kg/m³.
+    pub density: f64,
+    /// Particle mass, kg.
+    pub mass: f64,
+    /// k of p = k(ρ-ρ0), m²/s².
+    pub stiffness: f64,
+    /// Dynamic viscosity μ, Pa s.
+    pub viscosity: f64,
+    /// Surface tension σ, N/m.
+    pub tension: f64,
+}
+
+impl FluidParams {
+    /// Speed of sound √k, m/s.
+    pub fn sound(&self) -> f64 {
+        self.stiffness.sqrt()
+    }
+}
+
+/// All derived numbers of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Params {
+    /// Spacing at rest Δ, m.
+    pub spacing: f64,
+    /// Kernel support h, m.
+    pub h: f64,
+    /// Σ Δ³ W_poly6 over the rest lattice. Densities are divided by it, so that the lattice at rest has ρ0.
+    pub lattice: f64,
+    /// The fluids.
+    pub fluids: Vec<FluidParams>,
+    /// Greatest speed the stiffness was chosen for, m/s.
+    pub expected_speed: f64,
+    /// Artificial viscosity α.
+    pub alpha: f64,
+    /// Share of negative pressure kept.
+    pub negative_pressure: f64,
+    /// Safety factor of the step limits.
+    pub cfl: f64,
+}
+
+/// ∫ s⁴ f(s) ds of the cohesion polynomial f(s) = (1-s)²(s-s0), with s0 such that ∫ s³ f ds = 0: the pair force
+/// then adds nothing to the pressure inside, and only tension is left.
+pub const COHESION_ZERO: f64 = 4.0 / 7.0;
+const COHESION_I4: f64 = 1.0 / 168.0 - COHESION_ZERO / 105.0;
+/// Measured σ_eff/σ of the continuum formula at h = 2Δ, where the particles' order is not that of a gas
+/// (`undine validate drop`).
+const COHESION_CORRECTION: f64 = 1.0;
+
+impl Params {
+    /// Derives all numbers from a checked scene.
+    pub fn new(scene: &Scene) -> Self {
+        let o = &scene.model.sph;
+        let spacing = scene.model.spacing;
+        let h = o.smoothing * spacing;
+        let kernel = Poly6(h);
+        let lattice = lattice_sum(spacing, h, |_, r| kernel.w(r));
+        let expected_speed = o.max_speed.unwrap_or_else(|| expected_speed(scene));
+        let heaviest = scene.fluids.iter().map(|f| f.density).fold(0.0, f64::max);
+        // At the expected speed the stagnation pressure ½ρv² (and at the foot of a column of that head, ρgH)
+        // is half the wanted compression: η = v²/c². All fluids share one bulk modulus K = ρc², so that a light
+        // fluid below a heavy one is not squashed.
+        let bulk = match o.stiffness {
+            Some(k) => k * heaviest,
+            None => heaviest * expected_speed.powi(2) / o.compression,
+        };
+        let first = scene.fluids.first().map_or(1000.0, |f| f.density);
+        let fluids = scene
+            .fluids
+            .iter()
+            .map(|f| FluidParams {
+                density: f.density,
+                mass: o.mass.map_or(f.density * spacing.powi(3), |m| m * f.density / first),
+                stiffness: bulk / f.density,
+                viscosity: f.viscosity,
+                tension: f.surface_tension,
+            })
+            .collect();
+        Params {
+            spacing,
+            h,
+            lattice,
+            fluids,
+            expected_speed,
+            alpha: o.artificial_viscosity,
+            negative_pressure: o.negative_pressure,
+            cfl: o.cfl,
+        }
+    }
+
+    /// Amplitude of the pair cohesion force of a fluid with tension σ, N. From the tension of a sharp surface
+    /// of pair-attracting matter (Fowler 1937), σ = π/8 n² ∫ r⁴ F dr, with n = 1/Δ³.
+    pub fn cohesion(&self, sigma: f64) -> f64 {
+        sigma / (PI / 8.0 * self.spacing.powi(-6) * self.h.powi(5) * COHESION_I4 * COHESION_CORRECTION)
+    }
+
+    /// Greatest speed of sound, m/s.
+    pub fn sound(&self) -> f64 {
+        self.fluids.iter().map(FluidParams::sound).fold(0.0, f64::max)
+    }
+
+    /// The largest stable step at the greatest speed v and acceleration a now.
+    pub fn step_limit(&self, v: f64, a: f64) -> StepLimit {
+        let d = self.spacing;
+        let least = |f: &dyn Fn(&FluidParams) -> f64| self.fluids.iter().map(f).fold(f64::INFINITY, f64::min);
+        let limits = [
+            // Sound and matter may cross this share of a spacing in a step.
+            ("cfl", COURANT * d / (self.sound() + v)),
+            ("force", 0.25 * (d / a.max(1e-30)).sqrt()),
+            ("viscous", least(&|f| 0.1 * d * d * f.density / f.viscosity.max(1e-30))),
+            ("tension", least(&|f| 0.25 * (f.density * d.powi(3) / (2.0 * PI * f.tension.max(1e-30))).sqrt())),
+        ];
+        let (name, step) = limits.into_iter().fold(limits[0], |a, b| if b.1 < a.1 { b } else { a });
+        StepLimit { step: self.cfl * step, name }
+    }
+}
+
+/// Courant number over the spacing.
+const COURANT: f64 = 0.4;
+
+/// The greatest speed to expect: what a fall through the scene, the fluids' own motion, inflow, walls, brushes
+/// and tension can bring about.
+fn expected_speed(scene: &Scene) -> f64 {
+    let g = scene.gravity.length();
+    let up = if g > 0.0 { -scene.gravity / g } else { glam::DVec3::Y };
+    // Extent along gravity from the highest source of fluid down to the lowest place it can reach.
+    let (mut top, mut bottom, mut extent) = (f64::NEG_INFINITY, f64::INFINITY, scene.model.spacing);
+    let mut reach = |b: crate::scene::shape::Aabb, is_fluid: bool| {
+        let (c, e) = ((b.min + b.max) * 0.5, (b.max - b.min) * 0.5);
+        let half = (e * up.abs()).element_sum();
+        if is_fluid {
+            top = top.max(c.dot(up) + half);
+            extent = extent.max(e.max_element() * 2.0);
+        }
+        bottom = bottom.min(c.dot(up) - half);
+    };
+    for shape in scene.fluids.iter().filter_map(|f| f.shape.as_ref()).chain(scene.emitters.iter().map(|e| &e.shape)) {
+        reach(shape.bounds(), true);
+    }
+    if let Some(d) = &scene.domain {
+        reach(crate::scene::shape::Aabb { min: d.min, max: d.max }, false);
+        // Along an axis that repeats, nothing falls.
+        for a in 0..3 {
+            if d.periodic[a] && up[a].abs() > 0.9 {
+                bottom = top - extent;
+            }
+        }
+    } else {
+        scene.boundaries.iter().for_each(|b| reach(b.shape.bounds(), false));
+    }
+    let drop = (top - bottom).max(0.0);
+    let mut v2 = 2.0 * g * drop;
+    for f in &scene.fluids {
+        // Capillary motion at the scale of a few spacings.
+        v2 += f.velocity.length_squared() + f.surface_tension / (f.density * scene.model.spacing);
+    }
+    v2 += scene.emitters.iter().map(|e| e.speed * e.speed).fold(0.0, f64::max);
+    for b in &scene.boundaries {
+        let turn = b.motion.rotate.as_ref().map_or(0.0, |r| {
+            let bounds = b.shape.bounds();
+            r.speed.abs() * bounds.min.distance(r.center).max(bounds.max.distance(r.center))
+        });
+        let slide = b.motion.translate.as_ref().map_or(0.0, |t| t.velocity.length());
+        v2 = v2.max((turn + slide).powi(2));
+    }
+    for force in &scene.forces {
+        v2 += match force {
+            Force::Uniform(a) => 2.0 * a.length() * extent,
+            Force::Swirl { strength, .. } => strength.abs() * extent,
+            Force::Brush(track) => track
+                .points
+                .windows(2)
+                .map(|w| ((w[1].1 - w[0].1) / (w[1].0 - w[0].0)).length_squared())
+                .fold(0.0, f64::max),
+        };
+    }
+    for e in &scene.events {
+        if let crate::scene::Action::Brush { velocity, .. } = &e.action {
+            v2 = v2.max(velocity.length_squared());
+        }
+    }
+    // Nothing drives it: crossing itself once in the scene's time is as fast as it can matter.
+    v2.max((extent / scene.time.duration).powi(2)).sqrt()
+}

@@ -1,0 +1,73 @@
+//! The working copy of the particles: local f32 coordinates in units of h, sorted by cell, laid out for SIMD.
+
+use rayon::prelude::*;
+
+use crate::neighbors::Grid;
+use crate::state::particles::{BLOCK, Particles};
+
+/// Slots of a [`Record`].
+pub const PRESSURE: usize = 3;
+/// Slot of the volume, × Δ³.
+pub const VOLUME: usize = 7;
+
+/// All that the force pass needs of a neighbour, in one 32-byte load:
+/// x y z (units of h), pressure (Pa), velocity (m/s), volume (× Δ³).
+pub type Record = [f32; 8];
+
+/// Working arrays, kept between steps.
+#[derive(Clone, Debug, Default)]
+pub struct Work {
+    /// Local coordinates, units of h, each with eight more entries so that full vectors can be read at the end.
+    pub x: Vec<f32>,
+    /// See `x`.
+    pub y: Vec<f32>,
+    /// See `x`.
+    pub z: Vec<f32>,
+    /// One record a particle.
+    pub records: Vec<Record>,
+    n: usize,
+}
+
+impl Work {
+    /// Number of particles.
+    pub fn len(&self) -> usize {
+        self.n
+    }
+
+    /// Copies sorted particles into working form.
+    pub fn fill(&mut self, particles: &Particles, grid: &Grid) {
+        let n = particles.len();
+        self.n = n;
+        for a in [&mut self.x, &mut self.y, &mut self.z] {
+            a.resize(n + 8, f32::MAX);
+            // The tail is masked out of every result; any finite value does.
+            a[n..].fill(0.0);
+        }
+        self.records.resize(n, [0.0; 8]);
+        let (x, y, z) = (&mut self.x[..n], &mut self.y[..n], &mut self.z[..n]);
+        (self.records.par_chunks_mut(BLOCK), x.par_chunks_mut(BLOCK), y.par_chunks_mut(BLOCK), z.par_chunks_mut(BLOCK))
+            .into_par_iter()
+            .enumerate()
+            .for_each(|(block, (records, x, y, z))| {
+                for (k, record) in records.iter_mut().enumerate() {
+                    let i = block * BLOCK + k;
+                    let p = grid.local([particles.x[i], particles.y[i], particles.z[i]]);
+                    let v = particles.velocity[i];
+                    [x[k], y[k], z[k]] = p;
+                    *record = [p[0], p[1], p[2], 0.0, v[0], v[1], v[2], 1.0];
+                }
+            });
+    }
+
+    /// Local coordinates of particle i.
+    #[inline(always)]
+    pub fn at(&self, i: usize) -> [f32; 3] {
+        [self.x[i], self.y[i], self.z[i]]
+    }
+
+    /// Relative density ρ/ρ0 of particle i.
+    #[inline(always)]
+    pub fn relative_density(&self, i: usize) -> f32 {
+        1.0 / self.records[i][VOLUME]
+    }
+}

@@ -1,0 +1,3 @@
+//! Plain parallel arrays that models work on.
+
+pub mod particles;

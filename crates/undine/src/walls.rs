@@ -1,0 +1,357 @@
+//! Walls as every model sees them: distance, normal and velocity at a place, and push-out-and-reflect.
+
+use glam::{DMat3, DVec3};
+
+use crate::neighbors::Period;
+use crate::scene::shape::{Aabb, Nearest, Shape};
+use crate::scene::{Boundary, Domain, Inside, Motion, Scene, Slip};
+
+/// Most walls that act on one particle at once: three faces of a corner and a few bodies.
+pub const MAX_CONTACTS: usize = 8;
+
+/// A wall near a place.
+#[derive(Clone, Copy, Debug)]
+pub struct Contact {
+    /// Signed distance to it, m; negative inside the solid.
+    pub distance: f64,
+    /// Unit vector from the wall into the fluid.
+    pub normal: DVec3,
+    /// Velocity of the wall there, m/s.
+    pub velocity: DVec3,
+    /// Tangential behaviour.
+    pub slip: Slip,
+}
+
+/// The contacts of one place, without allocation.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Contacts {
+    items: [Option<Contact>; MAX_CONTACTS],
+    len: usize,
+}
+
+impl Contacts {
+    fn push(&mut self, c: Contact) {
+        if self.len < MAX_CONTACTS {
+            self.items[self.len] = Some(c);
+            self.len += 1;
+        }
+    }
+
+    /// The contacts.
+    pub fn iter(&self) -> impl Iterator<Item = &Contact> {
+        self.items[..self.len].iter().flatten()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+/// The solid part of a wall, in its own frame.
+#[derive(Clone, Debug)]
+enum Body {
+    /// The shape itself.
+    Solid(Shape),
+    /// A shell outward from the shape.
+    Shell { shape: Shape, thickness: f64 },
+    /// A container without a lid: `outer` without `inner`.
+    Cup { inner: Shape, outer: Shape },
+    /// A sheet without inside: held by crossing tests.
+    Sheet(Shape),
+}
+
+impl Body {
+    fn nearest_within(&self, p: DVec3, reach: f64) -> Option<Nearest> {
+        match self {
+            Body::Solid(shape) | Body::Sheet(shape) => shape.nearest_within(p, reach),
+            Body::Shell { shape, thickness } => {
+                let t = *thickness;
+                let n = shape.nearest_within(p, t + reach)?;
+                // Distance to the layer 0 < d < t around the shape.
+                let (distance, sign) =
+                    if n.distance < 0.5 * t { (-n.distance, -1.0) } else { (n.distance - t, 1.0) };
+                (distance < reach).then_some(Nearest { distance, normal: n.normal * sign })
+            }
+            Body::Cup { inner, outer } => {
+                let out = outer.nearest_within(p, reach)?;
+                let hole = inner.nearest(p);
+                let n = if out.distance > -hole.distance {
+                    out
+                } else {
+                    Nearest { distance: -hole.distance, normal: -hole.normal }
+                };
+                (n.distance < reach).then_some(n)
+            }
+        }
+    }
+
+    fn bounds(&self) -> Aabb {
+        match self {
+            Body::Solid(shape) | Body::Sheet(shape) => shape.bounds(),
+            Body::Shell { shape, thickness } => shape.bounds().grow(*thickness),
+            Body::Cup { outer, .. } => outer.bounds(),
+        }
+    }
+}
+
+/// One wall and its pose.
+#[derive(Clone, Debug)]
+struct Wall {
+    body: Body,
+    motion: Motion,
+    slip: Slip,
+    /// Body frame → world: p = turn·(q - centre) + centre + shift.
+    turn: DMat3,
+    centre: DVec3,
+    shift: DVec3,
+    spin: DVec3,
+    velocity: DVec3,
+    /// World bounds at this pose.
+    bounds: Aabb,
+}
+
+impl Wall {
+    fn new(b: &Boundary, default_thickness: f64) -> Self {
+        let thickness = b.thickness.unwrap_or(default_thickness);
+        let body = match (b.inside, b.open_top) {
+            (Inside::Solid, _) if !b.shape.is_closed() && matches!(b.shape, Shape::Mesh(_) | Shape::Disc { .. }) => {
+                Body::Sheet(b.shape.clone())
+            }
+            (Inside::Solid, _) => Body::Solid(b.shape.clone()),
+            (Inside::Hollow, true) => {
+                cup(&b.shape, thickness).unwrap_or(Body::Shell { shape: b.shape.clone(), thickness })
+            }
+            (Inside::Hollow, false) => Body::Shell { shape: b.shape.clone(), thickness },
+        };
+        let bounds = body.bounds();
+        let mut wall = Wall {
+            body,
+            motion: b.motion.clone(),
+            slip: b.slip,
+            turn: DMat3::IDENTITY,
+            centre: b.motion.rotate.as_ref().map_or(DVec3::ZERO, |r| r.center),
+            shift: DVec3::ZERO,
+            spin: DVec3::ZERO,
+            velocity: DVec3::ZERO,
+            bounds,
+        };
+        wall.pose(0.0);
+        wall
+    }
+
+    fn moves(&self) -> bool {
+        self.motion != Motion::default()
+    }
+
+    fn pose(&mut self, time: f64) {
+        if let Some(r) = &self.motion.rotate {
+            let mut angle = r.speed * (time - r.start).max(0.0);
+            let mut speed = if time >= r.start { r.speed } else { 0.0 };
+            if let Some(most) = r.angle.filter(|most| angle.abs() >= *most) {
+                angle = most * r.speed.signum();
+                speed = 0.0;
+            }
+            self.turn = DMat3::from_axis_angle(r.axis, angle);
+            self.spin = r.axis * speed;
+        }
+        if let Some(t) = &self.motion.translate {
+            let along = (time.min(t.stop) - t.start).max(0.0);
+            let running = time >= t.start && time < t.stop;
+            let w = std::f64::consts::TAU * t.frequency;
+            // Oscillation starts from rest position at full speed: x = v/ω sin ωt.
+            let (path, speed) = if w > 0.0 { ((w * along).sin() / w, (w * along).cos()) } else { (along, 1.0) };
+            self.shift = t.velocity * path;
+            self.velocity = if running { t.velocity * speed } else { DVec3::ZERO };
+        }
+        if self.moves() {
+            // World box around the turned box.
+            let b = self.body.bounds();
+            let (c, e) = ((b.min + b.max) * 0.5, (b.max - b.min) * 0.5);
+            let c = self.to_world(c);
+            let abs = DMat3::from_cols(self.turn.x_axis.abs(), self.turn.y_axis.abs(), self.turn.z_axis.abs());
+            let e = abs * e;
+            self.bounds = Aabb { min: c - e, max: c + e };
+        }
+    }
+
+    fn to_world(&self, q: DVec3) -> DVec3 {
+        self.turn * (q - self.centre) + self.centre + self.shift
+    }
+
+    fn to_body(&self, p: DVec3) -> DVec3 {
+        self.turn.transpose() * (p - self.centre - self.shift) + self.centre
+    }
+
+    fn velocity_at(&self, p: DVec3) -> DVec3 {
+        self.velocity + self.spin.cross(p - self.centre - self.shift)
+    }
+
+    fn contact(&self, p: DVec3, reach: f64) -> Option<Contact> {
+        if !self.bounds.grow(reach).contains(p) {
+            return None;
+        }
+        if !self.moves() {
+            let n = self.body.nearest_within(p, reach)?;
+            return Some(Contact { distance: n.distance, normal: n.normal, velocity: DVec3::ZERO, slip: self.slip });
+        }
+        let n = self.body.nearest_within(self.to_body(p), reach)?;
+        Some(Contact {
+            distance: n.distance,
+            normal: self.turn * n.normal,
+            velocity: self.velocity_at(p),
+            slip: self.slip,
+        })
+    }
+}
+
+/// A glass: the shape as the hollow, open along its axis, in a body `thickness` thicker on the other sides.
+fn cup(shape: &Shape, thickness: f64) -> Option<Body> {
+    match shape {
+        Shape::Cylinder { base, axis, radius, height } => Some(Body::Cup {
+            inner: Shape::Cylinder { base: *base, axis: *axis, radius: *radius, height: 1e3 * (height + radius) },
+            outer: Shape::Cylinder {
+                base: *base - *axis * thickness,
+                axis: *axis,
+                radius: radius + thickness,
+                height: height + thickness,
+            },
+        }),
+        Shape::Box { min, max } => {
+            let t = DVec3::splat(thickness);
+            let tall = DVec3::new(max.x, min.y + 1e3 * (*max - *min).max_element(), max.z);
+            Some(Body::Cup {
+                inner: Shape::Box { min: *min, max: tall },
+                outer: Shape::Box { min: *min - t, max: DVec3::new(max.x + thickness, max.y, max.z + thickness) },
+            })
+        }
+        _ => None,
+    }
+}
+
+/// The repeating axes of a scene's domain, if any.
+pub fn period(scene: &Scene) -> Option<Period> {
+    let d = scene.domain.as_ref().filter(|d| d.periodic.contains(&true))?;
+    Some(Period { min: d.min, max: d.max, axes: d.periodic })
+}
+
+/// All walls of a scene at one moment.
+#[derive(Clone, Debug)]
+pub struct Walls {
+    domain: Option<Domain>,
+    /// (axis, upper end) of the domain's real walls.
+    faces: Vec<(usize, bool)>,
+    walls: Vec<Wall>,
+    restitution: f64,
+}
+
+impl Walls {
+    /// The walls of a scene at time 0.
+    pub fn new(scene: &Scene) -> Self {
+        let h = scene.model.sph.smoothing * scene.model.spacing;
+        let faces = scene.domain.as_ref().map_or(Vec::new(), |d| {
+            (0..3)
+                .flat_map(|a| [(a, false), (a, true)])
+                .filter(|(a, up)| !d.periodic[*a] && !d.open.contains(&(*a, *up)))
+                .collect()
+        });
+        Walls {
+            domain: scene.domain.clone(),
+            faces,
+            walls: scene.boundaries.iter().map(|b| Wall::new(b, 2.0 * h)).collect(),
+            restitution: scene.model.sph.restitution,
+        }
+    }
+
+    /// Moves the moving walls to where they are at `time`, s.
+    pub fn pose(&mut self, time: f64) {
+        self.walls.iter_mut().filter(|w| w.moves()).for_each(|w| w.pose(time));
+    }
+
+    /// Number of walls: faces of the domain and bodies.
+    pub fn len(&self) -> usize {
+        self.faces.len() + self.walls.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The walls nearer than `reach` to a place.
+    #[inline]
+    pub fn contacts(&self, p: DVec3, reach: f64) -> Contacts {
+        let mut found = Contacts::default();
+        if let Some(d) = &self.domain {
+            for &(a, upper) in &self.faces {
+                let distance = if upper { d.max[a] - p[a] } else { p[a] - d.min[a] };
+                if distance < reach {
+                    let mut normal = DVec3::ZERO;
+                    normal[a] = if upper { -1.0 } else { 1.0 };
+                    found.push(Contact { distance, normal, velocity: DVec3::ZERO, slip: d.slip });
+                }
+            }
+        }
+        for wall in &self.walls {
+            if let Some(c) = wall.contact(p, reach) {
+                found.push(c);
+            }
+        }
+        found
+    }
+
+    /// Signed distance to the nearest wall, up to `reach`.
+    pub fn distance(&self, p: DVec3, reach: f64) -> f64 {
+        self.contacts(p, reach).iter().map(|c| c.distance).fold(reach, f64::min)
+    }
+
+    /// Müller's collision (3.4): a particle that moved from `from` to `to` is pushed out of what it entered and
+    /// its normal velocity is reflected. Returns the place it ends at.
+    #[inline]
+    pub fn collide(&self, from: DVec3, to: DVec3, velocity: &mut DVec3, dt: f64) -> DVec3 {
+        let mut p = to;
+        if let Some(d) = &self.domain {
+            for &(a, upper) in &self.faces {
+                let end = if upper { d.max[a] } else { d.min[a] };
+                if (upper && p[a] > end) || (!upper && p[a] < end) {
+                    let mut normal = DVec3::ZERO;
+                    normal[a] = if upper { -1.0 } else { 1.0 };
+                    p[a] = end;
+                    *velocity = self.reflect(*velocity, normal, DVec3::ZERO, d.slip);
+                }
+            }
+        }
+        for wall in &self.walls {
+            if let Body::Sheet(shape) = &wall.body {
+                p = self.hold(wall, shape, from, p, velocity, dt);
+            } else if let Some(c) = wall.contact(p, 0.0) {
+                p -= c.normal * c.distance;
+                *velocity = self.reflect(*velocity, c.normal, c.velocity, c.slip);
+            }
+        }
+        p
+    }
+
+    /// A sheet has no inside: what would cross it stops a hair before it.
+    fn hold(&self, wall: &Wall, shape: &Shape, from: DVec3, to: DVec3, velocity: &mut DVec3, dt: f64) -> DVec3 {
+        let drag = wall.velocity_at(from) * dt;
+        let (a, b) = (wall.to_body(from + drag), wall.to_body(to));
+        let Some(hit) = shape.crossing(a, b) else { return to };
+        let normal = wall.turn * hit.normal;
+        *velocity = self.reflect(*velocity, normal, wall.velocity_at(to), wall.slip);
+        wall.to_world(a + (b - a) * hit.t) + normal * (1e-3 * (b - a).length() + 1e-9)
+    }
+
+    fn reflect(&self, v: DVec3, normal: DVec3, wall: DVec3, slip: Slip) -> DVec3 {
+        let relative = v - wall;
+        let along = relative.dot(normal);
+        if along >= 0.0 {
+            return v;
+        }
+        let tangential = match slip {
+            Slip::FreeSlip => relative - normal * along,
+            Slip::NoSlip => DVec3::ZERO,
+        };
+        wall + tangential - normal * (self.restitution * along)
+    }
+}

@@ -1,0 +1,429 @@
+//! The world: a scene in motion. It owns the solver, walls, fields, emitters, switches and the clock.
+
+use std::collections::BTreeMap;
+
+use glam::DVec3;
+
+use crate::checkpoint::{CheckpointError, CheckpointReader, CheckpointWriter};
+use crate::emitter::Source;
+use crate::fields::{Brush, Fields};
+use crate::frame::Frame;
+use crate::models::sph::Sph;
+use crate::models::{Around, Birth, Passes, Solver, StepLimit, Trouble};
+use crate::scene::{Action, Event, Force, ModelKind, Scene};
+use crate::walls::Walls;
+
+/// Fluid nearer to a wall than this at the start, × spacing, is left out.
+const START_GAP: f64 = 0.25;
+
+/// Why a scene cannot be run.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum WorldError {
+    /// The scene needs a part that this version does not have.
+    #[error("{0} is not built in this version")]
+    NotBuilt(&'static str),
+    /// More particles than allowed.
+    #[error("the scene starts with {found} particles, over model.max_particles = {allowed}; raise it or model.spacing")]
+    TooMany {
+        /// How many there would be.
+        found: usize,
+        /// How many there may be.
+        allowed: usize,
+    },
+    /// No fluid and nothing that would make some.
+    #[error("the scene holds no fluid: no particle fits at this spacing, and there is no emitter")]
+    Empty,
+}
+
+/// What happened to fluid that was asked for where it cannot be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StartReport {
+    /// Particles left out because they lay in a wall or outside the domain.
+    pub in_walls: usize,
+    /// Particles left out because an earlier fluid was there.
+    pub in_other_fluid: usize,
+}
+
+/// Simulated time. Frame k is at exactly k / frame_rate.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Clock {
+    /// Time, s.
+    pub time: f64,
+    /// The last frame reached.
+    pub frame: u64,
+    /// Steps so far.
+    pub steps: u64,
+    /// The last step taken, s.
+    pub last_step: f64,
+}
+
+/// A scene in motion.
+pub struct World {
+    scene: Scene,
+    solver: Box<dyn Solver>,
+    walls: Walls,
+    fields: Fields,
+    sources: Vec<Source>,
+    switches: BTreeMap<String, bool>,
+    /// Events to come, by time, then in order of arrival.
+    pending: Vec<Event>,
+    next_event: usize,
+    /// Every event that took effect, with the time it did.
+    record: Vec<Event>,
+    clock: Clock,
+    passes: Passes,
+    start: StartReport,
+    births: Vec<Birth>,
+}
+
+impl World {
+    /// Sets a scene up at time 0.
+    pub fn new(scene: Scene) -> Result<Self, WorldError> {
+        let solver: Box<dyn Solver> = match scene.model.kind {
+            ModelKind::Sph => Box::new(Sph::new(&scene)),
+            ModelKind::Mac => return Err(WorldError::NotBuilt("the model `mac`")),
+            ModelKind::LennardJones => return Err(WorldError::NotBuilt("the model `lennard-jones`")),
+        };
+        Self::with_solver(scene, solver)
+    }
+
+    /// Sets a scene up with a solver of one's own.
+    pub fn with_solver(scene: Scene, solver: Box<dyn Solver>) -> Result<Self, WorldError> {
+        if !scene.solids.is_empty() {
+            return Err(WorldError::NotBuilt("a mass-spring body ([[solid]])"));
+        }
+        let walls = Walls::new(&scene);
+        let (births, start) = starting_fluid(&scene, &walls);
+        if births.len() > scene.model.max_particles {
+            return Err(WorldError::TooMany { found: births.len(), allowed: scene.model.max_particles });
+        }
+        if births.is_empty() && scene.emitters.is_empty() {
+            return Err(WorldError::Empty);
+        }
+        let mut world = World {
+            fields: Fields::new(&scene),
+            sources: Source::all(&scene),
+            switches: BTreeMap::new(),
+            pending: scene.events.clone(),
+            next_event: 0,
+            record: Vec::new(),
+            clock: Clock::default(),
+            passes: Passes::default(),
+            births: Vec::new(),
+            start,
+            solver,
+            walls,
+            scene,
+        };
+        world.solver.insert(&births);
+        world.solver.refresh(
+            &Around { time: 0.0, walls: &world.walls, fields: &world.fields },
+            &mut world.passes,
+        );
+        Ok(world)
+    }
+
+    /// One step towards the next frame.
+    pub fn step(&mut self) -> Result<(), Trouble> {
+        self.take_events();
+        self.delete_outflow();
+        self.emit();
+        let (dt, arrives) = self.next_step()?;
+        let end = if arrives { self.frame_time(self.clock.frame + 1) } else { self.clock.time + dt };
+        self.walls.pose(end);
+        self.fields.set_time(end);
+        let around = Around { time: end, walls: &self.walls, fields: &self.fields };
+        self.solver.step(dt, &around, &mut self.passes)?;
+        self.pass_time(dt, end, arrives);
+        Ok(())
+    }
+
+    /// Steps until the next frame is reached.
+    pub fn advance_frame(&mut self) -> Result<(), Trouble> {
+        let frame = self.clock.frame;
+        while self.clock.frame == frame {
+            self.step()?;
+        }
+        Ok(())
+    }
+
+    /// Input that takes effect at the next step; from a mouse, a finger, a key or a wire.
+    pub fn input(&mut self, action: Action) {
+        self.push_event(Event { time: self.clock.time, action });
+    }
+
+    /// An event that takes effect at the first step that starts at or after its time.
+    pub fn push_event(&mut self, event: Event) {
+        let at = self.pending[self.next_event..].partition_point(|e| e.time <= event.time);
+        self.pending.insert(self.next_event + at, event);
+    }
+
+    /// Every event that took effect so far, with the time it did: play it back for the same result.
+    pub fn record(&self) -> &[Event] {
+        &self.record
+    }
+
+    /// The largest step now, and the limit that rules it.
+    pub fn step_limit(&self) -> StepLimit {
+        let mut limit = self.solver.step_limit();
+        if let Some(step) = self.scene.time.step {
+            return StepLimit { step, name: "step" };
+        }
+        if let Some(step) = self.scene.time.max_step.filter(|m| *m < limit.step) {
+            limit = StepLimit { step, name: "max_step" };
+        }
+        limit
+    }
+
+    /// What the world looks like now.
+    pub fn frame(&self) -> Frame {
+        let around = Around { time: self.clock.time, walls: &self.walls, fields: &self.fields };
+        Frame { index: self.clock.frame, time: self.clock.time, ..self.solver.frame(&around) }
+    }
+
+    /// The scene.
+    pub fn scene(&self) -> &Scene {
+        &self.scene
+    }
+
+    /// The clock.
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// Time spent in each pass so far.
+    pub fn passes(&self) -> &Passes {
+        &self.passes
+    }
+
+    /// Forgets the time spent so far.
+    pub fn clear_passes(&mut self) {
+        self.passes.clear();
+    }
+
+    /// Number of particles.
+    pub fn len(&self) -> usize {
+        self.solver.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.solver.is_empty()
+    }
+
+    /// The walls as posed now.
+    pub fn walls(&self) -> &Walls {
+        &self.walls
+    }
+
+    /// What was left out at the start.
+    pub fn start_report(&self) -> StartReport {
+        self.start
+    }
+
+    /// Whether the cap on the number of particles holds emitters back.
+    pub fn is_capped(&self) -> bool {
+        self.solver.len() >= self.scene.model.max_particles
+    }
+
+    fn frame_time(&self, frame: u64) -> f64 {
+        frame as f64 / self.scene.time.frame_rate
+    }
+
+    /// The step to take and whether it arrives at the next frame: equal parts of what is left.
+    fn next_step(&self) -> Result<(f64, bool), Trouble> {
+        let left = self.frame_time(self.clock.frame + 1) - self.clock.time;
+        let limit = self.step_limit();
+        let parts = (left / limit.step - 1e-9).ceil().max(1.0);
+        // A billion steps a frame is no simulation any more.
+        if !(parts < 1e9) {
+            return Err(Trouble {
+                term: "time step",
+                particle: 0,
+                position: [0.0; 3],
+                value: limit.step,
+                time: self.clock.time,
+            });
+        }
+        Ok((left / parts, parts == 1.0))
+    }
+
+    fn pass_time(&mut self, dt: f64, end: f64, arrives: bool) {
+        for s in &mut self.sources {
+            let on = is_on(&self.switches, s.switch());
+            s.pass(self.clock.time, dt, on);
+        }
+        self.clock.time = end;
+        self.clock.steps += 1;
+        self.clock.last_step = dt;
+        self.clock.frame += u64::from(arrives);
+    }
+
+    fn take_events(&mut self) {
+        while let Some(e) = self.pending.get(self.next_event).filter(|e| e.time <= self.clock.time) {
+            let event = Event { time: self.clock.time, action: e.action.clone() };
+            self.next_event += 1;
+            self.apply(&event.action);
+            self.record.push(event);
+        }
+    }
+
+    fn apply(&mut self, action: &Action) {
+        match action {
+            Action::Brush { id, position, velocity, radius, strength } => {
+                self.fields.held.retain(|b| b.id != *id);
+                let brush =
+                    Brush { id: *id, position: *position, velocity: *velocity, radius: *radius, strength: *strength };
+                self.fields.held.push(brush);
+            }
+            Action::BrushUp { id } => self.fields.held.retain(|b| b.id != *id),
+            Action::Switch { name, on } => {
+                self.switches.insert(name.clone(), *on);
+            }
+            Action::Set { key, value } => self.set(key, value),
+        }
+    }
+
+    /// A parameter change; keys were checked with the scene, and an unknown one changes nothing.
+    fn set(&mut self, key: &str, value: &[f64]) {
+        let parts: Vec<&str> = key.split('.').collect();
+        match (&parts[..], value) {
+            (["gravity"], [x, y, z]) => self.fields.gravity = DVec3::new(*x, *y, *z),
+            (["fluid", name, what], [v]) => {
+                if let Some(f) = self.scene.fluids.iter().position(|f| f.name == *name) {
+                    self.solver.set_fluid(f, what, *v);
+                }
+            }
+            (["emitter", name, "speed"], [v]) => {
+                self.sources.iter_mut().filter(|s| s.name() == *name).for_each(|s| s.set_speed(*v));
+            }
+            (["force", index, "strength"], [v]) => {
+                match index.parse().ok().and_then(|i: usize| self.fields.forces.get_mut(i)) {
+                    Some(Force::Swirl { strength, .. }) => *strength = *v,
+                    Some(Force::Brush(track)) => track.strength = *v,
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn delete_outflow(&mut self) {
+        let World { scene, solver, switches, passes, .. } = self;
+        let open: Vec<_> = scene
+            .outflows
+            .iter()
+            .filter(|o| is_on(switches, o.switch.as_deref()))
+            .map(|o| (&o.shape, o.shape.bounds()))
+            .collect();
+        if !open.is_empty() {
+            passes.time("outflow", || {
+                solver.remove(&|p| open.iter().any(|(shape, bounds)| bounds.contains(p) && shape.contains(p)))
+            });
+        }
+    }
+
+    fn emit(&mut self) {
+        let World { sources, solver, switches, clock, births, scene, passes, .. } = self;
+        if sources.is_empty() {
+            return;
+        }
+        passes.time("emit", || {
+            births.clear();
+            let room = scene.model.max_particles.saturating_sub(solver.len());
+            for s in sources.iter_mut() {
+                let on = is_on(switches, s.switch());
+                s.emit(clock.time, on, &**solver, births, room);
+            }
+            solver.insert(births);
+        });
+    }
+
+    /// Writes all that the next step depends on.
+    pub fn save(&self, out: &mut CheckpointWriter) -> Result<(), CheckpointError> {
+        out.section("world")?;
+        out.put_f64(self.clock.time)?;
+        out.put_u64(self.clock.frame)?;
+        out.put_u64(self.clock.steps)?;
+        out.put_f64(self.clock.last_step)?;
+        for s in &self.sources {
+            out.put_f64s(&s.state())?;
+        }
+        // The rest follows from the events that took effect.
+        out.put_str(&crate::scene::events_to_toml(&self.record))?;
+        self.solver.save(out)
+    }
+
+    /// Goes on from what [`World::save`] wrote for the same scene.
+    pub fn load(&mut self, from: &mut CheckpointReader) -> Result<(), CheckpointError> {
+        let damaged = |what: &str| CheckpointError::Damaged { what: what.into() };
+        from.section("world")?;
+        let mut clock = Clock { time: from.get_f64()?, frame: from.get_u64()?, ..Clock::default() };
+        clock.steps = from.get_u64()?;
+        clock.last_step = from.get_f64()?;
+        if !clock.time.is_finite() || clock.time < 0.0 {
+            return Err(damaged("the clock"));
+        }
+        let mut states = Vec::new();
+        for _ in &self.sources {
+            let state = from.get_f64s()?;
+            states.push(<[f64; 2]>::try_from(state).map_err(|_| damaged("an emitter"))?);
+        }
+        let text = from.get_str()?;
+        let record = crate::scene::parse_events(&text, "checkpoint").map_err(|_| damaged("the events"))?;
+        for e in &record {
+            self.apply(&e.action);
+        }
+        for (s, state) in self.sources.iter_mut().zip(states) {
+            s.restore(state);
+        }
+        self.next_event = self.pending.partition_point(|e| {
+            // Events that took effect were those at or before the start of the last step.
+            e.time <= record.last().map_or(-1.0, |r| r.time)
+        });
+        self.record = record;
+        self.clock = clock;
+        self.walls.pose(clock.time);
+        self.fields.set_time(clock.time);
+        self.solver.load(from)
+    }
+}
+
+fn is_on(switches: &BTreeMap<String, bool>, name: Option<&str>) -> bool {
+    name.is_none_or(|n| switches.get(n).copied().unwrap_or(false))
+}
+
+/// Fills the fluids' shapes, leaving out what lies in walls or in an earlier fluid.
+fn starting_fluid(scene: &Scene, walls: &Walls) -> (Vec<Birth>, StartReport) {
+    let d = scene.model.spacing;
+    let mut births: Vec<Birth> = Vec::new();
+    let mut report = StartReport::default();
+    for (fluid, f) in scene.fluids.iter().enumerate() {
+        let Some(shape) = &f.shape else { continue };
+        for p in shape.fill(d) {
+            let outside = scene.domain.as_ref().is_some_and(|b| p.cmplt(b.min).any() || p.cmpgt(b.max).any());
+            if outside || walls.distance(p, d) < START_GAP * d {
+                report.in_walls += 1;
+            } else if scene.fluids[..fluid].iter().filter_map(|o| o.shape.as_ref()).any(|o| o.contains(p)) {
+                report.in_other_fluid += 1;
+            } else {
+                let position = p + jitter(scene.model.seed, births.len()) * (scene.model.jitter * d);
+                births.push(Birth { position, velocity: f.velocity, fluid });
+            }
+        }
+    }
+    (births, report)
+}
+
+/// A repeatable random vector in (-½, ½)³ (splitmix64).
+fn jitter(seed: u64, index: usize) -> DVec3 {
+    let mut state = seed.wrapping_add((index as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    let mut next = || {
+        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64 - 0.5
+    };
+    DVec3::new(next(), next(), next())
+}
