@@ -3,8 +3,18 @@
 //! [`Scene::load`] reads a TOML file or a built-in scene; every key is described once in `spec.rs`, from which
 //! the checks, the "did you mean" and the JSON Schema all follow.
 
+pub mod aabb;
+mod bvh;
+mod distance_grid;
+pub mod fill;
+pub mod heightfield;
 pub mod mesh;
+pub mod mesh_io;
+mod mesh_make;
+mod mesh_topology;
+mod primitives;
 pub mod shape;
+mod triangle;
 
 use glam::DVec3;
 use shape::Shape;
