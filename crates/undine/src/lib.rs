@@ -3,6 +3,8 @@
 //! The way of the data: scene file → [`scene::Scene`] → world → named passes → [`frame::Frame`] → files. A
 //! library never exits or prints.
 
+pub mod atomic;
+pub mod checkpoint;
 pub mod emitter;
 pub mod export;
 pub mod fields;
@@ -10,6 +12,8 @@ pub mod frame;
 pub mod kernels;
 pub mod models;
 pub mod neighbors;
+mod plain;
+pub mod run_folder;
 pub mod scene;
 pub mod simd;
 pub mod state;
