@@ -1,10 +1,30 @@
 //! The scene: plain checked data in SI units, y up. Nothing below it reads files.
 //!
-//! [`Scene::load`] reads a TOML file or a built-in scene; every key is described once in `spec.rs`, from which
+//! [`Scene::load`] reads a TOML file or a built-in scene; every key is described once in `keys.rs`, from which
 //! the checks, the "did you mean" and the JSON Schema all follow.
 
+mod build;
+mod build_event;
+mod build_shape;
+pub mod builtin;
+mod check;
+pub mod error;
+pub mod files;
+#[rustfmt::skip] // a table reads better as one
+mod keys;
+mod load;
 pub mod mesh;
+mod node;
+mod read;
+pub mod schema;
+mod set;
 pub mod shape;
+mod spec;
+
+pub use build_event::events_to_toml;
+pub use error::{Problem, SceneError};
+pub use load::{Loaded, load_events, parse_events};
+pub use schema::{reference_markdown, schema};
 
 use glam::DVec3;
 use shape::Shape;
