@@ -27,7 +27,12 @@ impl Source {
         scene
             .emitters
             .iter()
-            .map(|e| Source { places: e.shape.fill(spacing), emitter: e.clone(), spacing, travelled: spacing })
+            .map(|e| Source {
+                places: e.shape.fill(spacing),
+                emitter: e.clone(),
+                spacing,
+                travelled: spacing,
+            })
             .collect()
     }
 
@@ -71,7 +76,14 @@ impl Source {
     }
 
     /// The particles due at `time`, appended to `births`, at most up to `room` of them in all.
-    pub fn emit(&mut self, time: f64, switched_on: bool, solver: &dyn Solver, births: &mut Vec<Birth>, room: usize) {
+    pub fn emit(
+        &mut self,
+        time: f64,
+        switched_on: bool,
+        solver: &dyn Solver,
+        births: &mut Vec<Birth>,
+        room: usize,
+    ) {
         if !self.is_open(time, switched_on) {
             // The next opening starts with a fresh layer.
             self.travelled = self.spacing;

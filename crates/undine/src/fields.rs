@@ -35,8 +35,12 @@ pub struct Fields {
 impl Fields {
     /// The fields of a scene at time 0.
     pub fn new(scene: &Scene) -> Self {
-        let mut fields =
-            Fields { gravity: scene.gravity, forces: scene.forces.clone(), held: Vec::new(), tracked: Vec::new() };
+        let mut fields = Fields {
+            gravity: scene.gravity,
+            forces: scene.forces.clone(),
+            held: Vec::new(),
+            tracked: Vec::new(),
+        };
         fields.set_time(0.0);
         fields
     }
@@ -53,7 +57,9 @@ impl Fields {
 
     /// Whether only gravity acts, so that the rest can be skipped.
     pub fn only_gravity(&self) -> bool {
-        self.forces.iter().all(|f| matches!(f, Force::Brush(_))) && self.held.is_empty() && self.tracked.is_empty()
+        self.forces.iter().all(|f| matches!(f, Force::Brush(_)))
+            && self.held.is_empty()
+            && self.tracked.is_empty()
     }
 
     /// Acceleration at a place for fluid moving at `v`, m/s².

@@ -128,11 +128,7 @@ mod tests {
     use super::*;
 
     fn all(h: f64) -> [(&'static str, Box<dyn Kernel>); 3] {
-        [
-            ("poly6", Box::new(Poly6(h))),
-            ("spiky", Box::new(Spiky(h))),
-            ("viscosity", Box::new(Viscosity(h))),
-        ]
+        [("poly6", Box::new(Poly6(h))), ("spiky", Box::new(Spiky(h))), ("viscosity", Box::new(Viscosity(h)))]
     }
 
     #[test]
@@ -141,10 +137,8 @@ mod tests {
             for (name, k) in all(h) {
                 let n = 20_000;
                 let dr = h / n as f64;
-                let integral: f64 = (0..n)
-                    .map(|i| (i as f64 + 0.5) * dr)
-                    .map(|r| 4.0 * PI * r * r * k.w(r) * dr)
-                    .sum();
+                let integral: f64 =
+                    (0..n).map(|i| (i as f64 + 0.5) * dr).map(|r| 4.0 * PI * r * r * k.w(r) * dr).sum();
                 assert!((integral - 1.0).abs() < 1e-5, "{name} h={h}: {integral}");
             }
         }

@@ -135,7 +135,9 @@ impl Grid {
                 if repeats { Wrap::Periodic(((high - low) * self.per_h) as f32) } else { Wrap::Ends };
         }
         let cells = |axis: &[Axis; 3]| -> f64 {
-            (0..3).map(|a| axis_length(&axis[a]) * self.per_h * if a == 0 { FINE as f64 } else { 1.0 } + 3.0).product()
+            (0..3)
+                .map(|a| axis_length(&axis[a]) * self.per_h * if a == 0 { FINE as f64 } else { 1.0 } + 3.0)
+                .product()
         };
         if cells(&self.axis) > budget {
             for (axis, x) in self.axis.iter_mut().zip(position) {
@@ -460,8 +462,9 @@ mod tests {
 
     #[test]
     fn one_particle_a_thousand_kilometres_away_costs_no_cells() {
-        let mut points: Vec<[f64; 3]> =
-            (0..1000).map(|i| [(i % 10) as f64 * 0.01, (i / 10 % 10) as f64 * 0.01, (i / 100) as f64 * 0.01]).collect();
+        let mut points: Vec<[f64; 3]> = (0..1000)
+            .map(|i| [(i % 10) as f64 * 0.01, (i / 10 % 10) as f64 * 0.01, (i / 100) as f64 * 0.01])
+            .collect();
         points.push([1e6, -1e6, 1e6]);
         let s = sorted(&points, 0.02, None);
         assert!(s.grid.start.len() < 70_000, "{} cells", s.grid.start.len());

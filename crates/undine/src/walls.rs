@@ -3,7 +3,8 @@
 use glam::{DMat3, DVec3};
 
 use crate::neighbors::Period;
-use crate::scene::shape::{Aabb, Nearest, Shape};
+use crate::scene::aabb::Aabb;
+use crate::scene::shape::{Nearest, Shape};
 use crate::scene::{Boundary, Domain, Inside, Motion, Scene, Slip};
 
 /// Most walls that act on one particle at once: three faces of a corner and a few bodies.
@@ -88,6 +89,11 @@ impl Body {
 
     fn bounds(&self) -> Aabb {
         match self {
+            // Ground has no bottom: what sank into it must still be pushed up.
+            Body::Solid(ground @ Shape::Heightfield(_)) => {
+                let b = ground.bounds();
+                Aabb { min: b.min - DVec3::Y * 10.0 * b.size().max_element(), max: b.max }
+            }
             Body::Solid(shape) | Body::Sheet(shape) => shape.bounds(),
             Body::Shell { shape, thickness } => shape.bounds().grow(*thickness),
             Body::Cup { outer, .. } => outer.bounds(),
@@ -115,7 +121,9 @@ impl Wall {
     fn new(b: &Boundary, default_thickness: f64) -> Self {
         let thickness = b.thickness.unwrap_or(default_thickness);
         let body = match (b.inside, b.open_top) {
-            (Inside::Solid, _) if !b.shape.is_closed() && matches!(b.shape, Shape::Mesh(_) | Shape::Disc { .. }) => {
+            (Inside::Solid, _)
+                if !b.shape.is_closed() && matches!(b.shape, Shape::Mesh(_) | Shape::Disc { .. }) =>
+            {
                 Body::Sheet(b.shape.clone())
             }
             (Inside::Solid, _) => Body::Solid(b.shape.clone()),
@@ -160,7 +168,8 @@ impl Wall {
             let running = time >= t.start && time < t.stop;
             let w = std::f64::consts::TAU * t.frequency;
             // Oscillation starts from rest position at full speed: x = v/ω sin ωt.
-            let (path, speed) = if w > 0.0 { ((w * along).sin() / w, (w * along).cos()) } else { (along, 1.0) };
+            let (path, speed) =
+                if w > 0.0 { ((w * along).sin() / w, (w * along).cos()) } else { (along, 1.0) };
             self.shift = t.velocity * path;
             self.velocity = if running { t.velocity * speed } else { DVec3::ZERO };
         }
@@ -169,7 +178,8 @@ impl Wall {
             let b = self.body.bounds();
             let (c, e) = ((b.min + b.max) * 0.5, (b.max - b.min) * 0.5);
             let c = self.to_world(c);
-            let abs = DMat3::from_cols(self.turn.x_axis.abs(), self.turn.y_axis.abs(), self.turn.z_axis.abs());
+            let abs =
+                DMat3::from_cols(self.turn.x_axis.abs(), self.turn.y_axis.abs(), self.turn.z_axis.abs());
             let e = abs * e;
             self.bounds = Aabb { min: c - e, max: c + e };
         }
@@ -193,7 +203,12 @@ impl Wall {
         }
         if !self.moves() {
             let n = self.body.nearest_within(p, reach)?;
-            return Some(Contact { distance: n.distance, normal: n.normal, velocity: DVec3::ZERO, slip: self.slip });
+            return Some(Contact {
+                distance: n.distance,
+                normal: n.normal,
+                velocity: DVec3::ZERO,
+                slip: self.slip,
+            });
         }
         let n = self.body.nearest_within(self.to_body(p), reach)?;
         Some(Contact {
@@ -209,7 +224,12 @@ impl Wall {
 fn cup(shape: &Shape, thickness: f64) -> Option<Body> {
     match shape {
         Shape::Cylinder { base, axis, radius, height } => Some(Body::Cup {
-            inner: Shape::Cylinder { base: *base, axis: *axis, radius: *radius, height: 1e3 * (height + radius) },
+            inner: Shape::Cylinder {
+                base: *base,
+                axis: *axis,
+                radius: *radius,
+                height: 1e3 * (height + radius),
+            },
             outer: Shape::Cylinder {
                 base: *base - *axis * thickness,
                 axis: *axis,
@@ -222,7 +242,10 @@ fn cup(shape: &Shape, thickness: f64) -> Option<Body> {
             let tall = DVec3::new(max.x, min.y + 1e3 * (*max - *min).max_element(), max.z);
             Some(Body::Cup {
                 inner: Shape::Box { min: *min, max: tall },
-                outer: Shape::Box { min: *min - t, max: DVec3::new(max.x + thickness, max.y, max.z + thickness) },
+                outer: Shape::Box {
+                    min: *min - t,
+                    max: DVec3::new(max.x + thickness, max.y, max.z + thickness),
+                },
             })
         }
         _ => None,
@@ -333,7 +356,15 @@ impl Walls {
     }
 
     /// A sheet has no inside: what would cross it stops a hair before it.
-    fn hold(&self, wall: &Wall, shape: &Shape, from: DVec3, to: DVec3, velocity: &mut DVec3, dt: f64) -> DVec3 {
+    fn hold(
+        &self,
+        wall: &Wall,
+        shape: &Shape,
+        from: DVec3,
+        to: DVec3,
+        velocity: &mut DVec3,
+        dt: f64,
+    ) -> DVec3 {
         let drag = wall.velocity_at(from) * dt;
         let (a, b) = (wall.to_body(from + drag), wall.to_body(to));
         let Some(hit) = shape.crossing(a, b) else { return to };

@@ -23,7 +23,9 @@ pub enum WorldError {
     #[error("{0} is not built in this version")]
     NotBuilt(&'static str),
     /// More particles than allowed.
-    #[error("the scene starts with {found} particles, over model.max_particles = {allowed}; raise it or model.spacing")]
+    #[error(
+        "the scene starts with {found} particles, over model.max_particles = {allowed}; raise it or model.spacing"
+    )]
     TooMany {
         /// How many there would be.
         found: usize,
@@ -116,10 +118,9 @@ impl World {
             scene,
         };
         world.solver.insert(&births);
-        world.solver.refresh(
-            &Around { time: 0.0, walls: &world.walls, fields: &world.fields },
-            &mut world.passes,
-        );
+        world
+            .solver
+            .refresh(&Around { time: 0.0, walls: &world.walls, fields: &world.fields }, &mut world.passes);
         Ok(world)
     }
 
@@ -272,8 +273,13 @@ impl World {
         match action {
             Action::Brush { id, position, velocity, radius, strength } => {
                 self.fields.held.retain(|b| b.id != *id);
-                let brush =
-                    Brush { id: *id, position: *position, velocity: *velocity, radius: *radius, strength: *strength };
+                let brush = Brush {
+                    id: *id,
+                    position: *position,
+                    velocity: *velocity,
+                    radius: *radius,
+                    strength: *strength,
+                };
                 self.fields.held.push(brush);
             }
             Action::BrushUp { id } => self.fields.held.retain(|b| b.id != *id),
@@ -340,7 +346,7 @@ impl World {
     }
 
     /// Writes all that the next step depends on.
-    pub fn save(&self, out: &mut CheckpointWriter) -> Result<(), CheckpointError> {
+    pub fn save(&self, out: &mut CheckpointWriter) -> std::io::Result<()> {
         out.section("world")?;
         out.put_f64(self.clock.time)?;
         out.put_u64(self.clock.frame)?;
@@ -370,7 +376,8 @@ impl World {
             states.push(<[f64; 2]>::try_from(state).map_err(|_| damaged("an emitter"))?);
         }
         let text = from.get_str()?;
-        let record = crate::scene::parse_events(&text, "checkpoint").map_err(|_| damaged("the events"))?;
+        let record =
+            crate::scene::parse_events(&text, "checkpoint", None).map_err(|_| damaged("the events"))?;
         for e in &record {
             self.apply(&e.action);
         }

@@ -46,7 +46,7 @@ pub trait Solver: Send {
     fn set_fluid(&mut self, fluid: usize, key: &str, value: f64) -> bool;
 
     /// Writes all state that the next step depends on.
-    fn save(&self, out: &mut CheckpointWriter) -> Result<(), CheckpointError>;
+    fn save(&self, out: &mut CheckpointWriter) -> std::io::Result<()>;
 
     /// Reads what [`Solver::save`] wrote.
     fn load(&mut self, from: &mut CheckpointReader) -> Result<(), CheckpointError>;

@@ -1,20 +1,40 @@
 //! The scene: plain checked data in SI units, y up. Nothing below it reads files.
 //!
-//! [`Scene::load`] reads a TOML file or a built-in scene; every key is described once in `spec.rs`, from which
+//! [`Scene::load`] reads a TOML file or a built-in scene; every key is described once in `keys.rs`, from which
 //! the checks, the "did you mean" and the JSON Schema all follow.
 
 pub mod aabb;
+mod build;
+mod build_event;
+mod build_shape;
+pub mod builtin;
 mod bvh;
+mod check;
 mod distance_grid;
+pub mod error;
+pub mod files;
 pub mod fill;
 pub mod heightfield;
+#[rustfmt::skip] // a table reads better as one
+mod keys;
+mod load;
 pub mod mesh;
 pub mod mesh_io;
 mod mesh_make;
 mod mesh_topology;
+mod node;
 mod primitives;
+mod read;
+pub mod schema;
+mod set;
 pub mod shape;
+mod spec;
 mod triangle;
+
+pub use build_event::events_to_toml;
+pub use error::{Problem, SceneError};
+pub use load::{Loaded, load_events, parse_events};
+pub use schema::{reference_markdown, schema};
 
 use glam::DVec3;
 use shape::Shape;

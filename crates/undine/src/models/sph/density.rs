@@ -19,7 +19,14 @@ pub fn normalisation(p: &Params) -> f64 {
 }
 
 /// Writes each particle's volume (× Δ³, the inverse of its relative density) into its record.
-pub fn density(work: &mut Work, grid: &Grid, particles: &Particles, around: &Around, walls: &WallKernels, scale: f32) {
+pub fn density(
+    work: &mut Work,
+    grid: &Grid,
+    particles: &Particles,
+    around: &Around,
+    walls: &WallKernels,
+    scale: f32,
+) {
     let mut records = std::mem::take(&mut work.records);
     let n = work.len();
     records.par_chunks_mut(BLOCK).enumerate().for_each(|(block, records)| {
@@ -66,7 +73,11 @@ pub fn sums_in<L: Lanes>(work: &Work, grid: &Grid, first: usize, records: &mut [
             let mut w3 = |j: usize, keep: L| {
                 // SAFETY: j < n, and the arrays are eight longer than n.
                 let (x, y, z) = unsafe {
-                    (L::load(work.x.as_ptr().add(j)), L::load(work.y.as_ptr().add(j)), L::load(work.z.as_ptr().add(j)))
+                    (
+                        L::load(work.x.as_ptr().add(j)),
+                        L::load(work.y.as_ptr().add(j)),
+                        L::load(work.z.as_ptr().add(j)),
+                    )
                 };
                 let (dx, dy, dz) = (q[0].sub(x), q[1].sub(y), q[2].sub(z));
                 let r2 = dz.mul_add(dz, dy.mul_add(dy, dx.mul(dx)));

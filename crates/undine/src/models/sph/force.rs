@@ -76,7 +76,11 @@ impl Extremes {
         Extremes {
             speed2: if first { self.speed2 } else { o.speed2 },
             fastest: if first { self.fastest } else { o.fastest },
-            acceleration2: if o.acceleration2 > self.acceleration2 { o.acceleration2 } else { self.acceleration2 },
+            acceleration2: if o.acceleration2 > self.acceleration2 {
+                o.acceleration2
+            } else {
+                self.acceleration2
+            },
         }
     }
 }
@@ -142,7 +146,8 @@ impl Forces {
                         let extra = self.wall(&work.records[i], fluid[i], walls, &contacts, v);
                         *a = std::array::from_fn(|c| a[c] + extra[c]);
                     }
-                    let g = if only_gravity { around.fields.gravity } else { around.fields.acceleration(p, v) };
+                    let g =
+                        if only_gravity { around.fields.gravity } else { around.fields.acceleration(p, v) };
                     *a = [a[0] + g.x as f32, a[1] + g.y as f32, a[2] + g.z as f32];
                     let v = &mut velocity[k];
                     *v = std::array::from_fn(|c| v[c] + half * a[c]);
@@ -155,7 +160,14 @@ impl Forces {
     }
 
     /// Acceleration that walls give to a particle.
-    fn wall(&self, r: &Record, fluid: u8, walls: &WallKernels, contacts: &crate::walls::Contacts, v: DVec3) -> [f32; 3] {
+    fn wall(
+        &self,
+        r: &Record,
+        fluid: u8,
+        walls: &WallKernels,
+        contacts: &crate::walls::Contacts,
+        v: DVec3,
+    ) -> [f32; 3] {
         let f = &self.fluids[fluid as usize];
         let act = walls.action(contacts, v);
         let volume = f64::from(r[VOLUME]) * self.spacing3;
@@ -186,7 +198,14 @@ impl Forces {
 
     /// As [`Forces::pairs`], for given lanes.
     #[inline(always)]
-    pub fn pairs_with<L: Lanes>(&self, work: &Work, grid: &Grid, fluid: &[u8], first: usize, out: &mut [[f32; 3]]) {
+    pub fn pairs_with<L: Lanes>(
+        &self,
+        work: &Work,
+        grid: &Grid,
+        fluid: &[u8],
+        first: usize,
+        out: &mut [[f32; 3]],
+    ) {
         match (self.fluids.len() > 1, self.tension) {
             (false, NONE) => self.pairs_in::<L, false, NONE>(work, grid, fluid, first, out),
             (false, COHESION) => self.pairs_in::<L, false, COHESION>(work, grid, fluid, first, out),
@@ -222,7 +241,11 @@ impl Forces {
                 while j < end {
                     // SAFETY: j < n, and the arrays are eight longer than n.
                     let (x, y, z) = unsafe {
-                        (L::load(work.x.as_ptr().add(j)), L::load(work.y.as_ptr().add(j)), L::load(work.z.as_ptr().add(j)))
+                        (
+                            L::load(work.x.as_ptr().add(j)),
+                            L::load(work.y.as_ptr().add(j)),
+                            L::load(work.z.as_ptr().add(j)),
+                        )
                     };
                     let (dx, dy, dz) = (q[0].sub(x), q[1].sub(y), q[2].sub(z));
                     let r2 = dz.mul_add(dz, dy.mul_add(dy, dx.mul(dx)));
@@ -303,7 +326,9 @@ impl<'a, L: Lanes> Sums<'a, L> {
         let c = self.c;
         let r = self.record;
         // SAFETY: the list keeps room for one more vector.
-        unsafe { list.index.as_mut_ptr().add(list.len).cast::<[u32; 8]>().write_unaligned([self.i as u32; 8]) };
+        unsafe {
+            list.index.as_mut_ptr().add(list.len).cast::<[u32; 8]>().write_unaligned([self.i as u32; 8])
+        };
         let q: [L; 3] = std::array::from_fn(|a| s(p[a] + shift[a]));
         let (own_p, own_volume) = (s(r[PRESSURE]), s(r[VOLUME]));
         let own_v = [s(r[4]), s(r[5]), s(r[6])];
@@ -321,8 +346,7 @@ impl<'a, L: Lanes> Sums<'a, L> {
             let volumes = own_volume.mul(volume);
             let dv = [vx.sub(own_v[0]), vy.sub(own_v[1]), vz.sub(own_v[2])];
             // (v_j - v_i)·(x_i - x_j)/r: positive when they approach.
-            let approach =
-                dv[2].mul_add(d[2], dv[1].mul_add(d[1], dv[0].mul(d[0]))).mul(inverse).max(zero);
+            let approach = dv[2].mul_add(d[2], dv[1].mul_add(d[1], dv[0].mul(d[0]))).mul(inverse).max(zero);
             let (mu, impedance, pull) = if MULTI {
                 self.mixed(&list.index, at)
             } else {
@@ -381,7 +405,8 @@ impl<'a, L: Lanes> Sums<'a, L> {
             let length = (n[0] * n[0] + n[1] * n[1] + n[2] * n[2]).sqrt();
             if length > self.c.color_threshold {
                 let laplacian = -self.c.color_laplacian * self.color[3].sum();
-                let scale = -self.own.tension * laplacian / length * self.record[VOLUME] * self.c.spacing3 as f32;
+                let scale =
+                    -self.own.tension * laplacian / length * self.record[VOLUME] * self.c.spacing3 as f32;
                 f = std::array::from_fn(|a| n[a].mul_add(scale, f[a]));
             }
         }

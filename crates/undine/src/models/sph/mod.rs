@@ -144,8 +144,9 @@ impl Sph {
             return Ok(());
         }
         let i = self.extremes.fastest;
-        let (term, value) = naive::largest_term(&self.params, self.tension, &self.particles, &self.work, &self.grid, i)
-            .unwrap_or(("velocity", speed));
+        let (term, value) =
+            naive::largest_term(&self.params, self.tension, &self.particles, &self.work, &self.grid, i)
+                .unwrap_or(("velocity", speed));
         Err(Trouble {
             term,
             value,
@@ -176,7 +177,12 @@ impl Solver for Sph {
 
     fn insert(&mut self, births: &[Birth]) -> usize {
         for b in births {
-            self.particles.push(b.position.to_array(), b.velocity.as_vec3().to_array(), [0.0; 3], b.fluid as u8);
+            self.particles.push(
+                b.position.to_array(),
+                b.velocity.as_vec3().to_array(),
+                [0.0; 3],
+                b.fluid as u8,
+            );
         }
         births.len()
     }
@@ -207,7 +213,8 @@ impl Solver for Sph {
         let p = &self.particles;
         let n = p.len();
         let rest: Vec<f32> = self.params.fluids.iter().map(|f| f.density as f32).collect();
-        let each = |f: &(dyn Fn(usize) -> f32 + Sync)| -> Vec<f32> { (0..n).into_par_iter().map(f).collect() };
+        let each =
+            |f: &(dyn Fn(usize) -> f32 + Sync)| -> Vec<f32> { (0..n).into_par_iter().map(f).collect() };
         let mut frame = Frame { spacing: self.params.spacing, support: self.params.h, ..Default::default() };
         frame.particles.position =
             (0..n).into_par_iter().map(|i| [p.x[i] as f32, p.y[i] as f32, p.z[i] as f32]).collect();
@@ -235,7 +242,7 @@ impl Solver for Sph {
         true
     }
 
-    fn save(&self, out: &mut CheckpointWriter) -> Result<(), CheckpointError> {
+    fn save(&self, out: &mut CheckpointWriter) -> std::io::Result<()> {
         let p = &self.particles;
         out.section("sph")?;
         out.put_u64(p.len() as u64)?;
@@ -243,8 +250,8 @@ impl Solver for Sph {
         for a in p.position() {
             out.put_f64s(a)?;
         }
-        out.put_f32s(p.velocity.as_flattened())?;
-        out.put_f32s(p.acceleration.as_flattened())?;
+        out.put_f32x3s(&p.velocity)?;
+        out.put_f32x3s(&p.acceleration)?;
         out.put_u32s(&p.id)?;
         out.put_u8s(&p.fluid)?;
         out.put_f32s(&[self.extremes.speed2, self.extremes.acceleration2])?;
@@ -263,8 +270,8 @@ impl Solver for Sph {
         p.x = from.get_f64s()?;
         p.y = from.get_f64s()?;
         p.z = from.get_f64s()?;
-        p.velocity = triples(from.get_f32s()?);
-        p.acceleration = triples(from.get_f32s()?);
+        p.velocity = from.get_f32x3s()?;
+        p.acceleration = from.get_f32x3s()?;
         p.id = from.get_u32s()?;
         p.fluid = from.get_u8s()?;
         let lengths = [p.x.len(), p.y.len(), p.z.len(), p.velocity.len(), p.acceleration.len(), p.id.len()];
@@ -292,8 +299,4 @@ impl Solver for Sph {
         self.extremes = Extremes { speed2, acceleration2, fastest: 0 };
         Ok(())
     }
-}
-
-fn triples(flat: Vec<f32>) -> Vec<[f32; 3]> {
-    flat.as_chunks::<3>().0.to_vec()
 }

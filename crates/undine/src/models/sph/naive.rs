@@ -107,6 +107,8 @@ pub fn largest_term(
         .map(|(name, a)| (name, a.length()))
         .into_iter()
         // A non-finite term is to blame before any large one.
-        .max_by(|a, b| (!a.1.is_finite(), a.1).partial_cmp(&(!b.1.is_finite(), b.1)).unwrap_or(std::cmp::Ordering::Equal))
+        .max_by(|a, b| {
+            (!a.1.is_finite(), a.1).partial_cmp(&(!b.1.is_finite(), b.1)).unwrap_or(std::cmp::Ordering::Equal)
+        })
         .filter(|(_, a)| !(*a < p.sound().powi(2) / p.spacing))
 }

@@ -121,7 +121,10 @@ impl Params {
             ("cfl", COURANT * d / (self.sound() + v)),
             ("force", 0.25 * (d / a.max(1e-30)).sqrt()),
             ("viscous", least(&|f| 0.1 * d * d * f.density / f.viscosity.max(1e-30))),
-            ("tension", least(&|f| 0.25 * (f.density * d.powi(3) / (2.0 * PI * f.tension.max(1e-30))).sqrt())),
+            (
+                "tension",
+                least(&|f| 0.25 * (f.density * d.powi(3) / (2.0 * PI * f.tension.max(1e-30))).sqrt()),
+            ),
         ];
         let (name, step) = limits.into_iter().fold(limits[0], |a, b| if b.1 < a.1 { b } else { a });
         StepLimit { step: self.cfl * step, name }
@@ -138,7 +141,7 @@ fn expected_speed(scene: &Scene) -> f64 {
     let up = if g > 0.0 { -scene.gravity / g } else { glam::DVec3::Y };
     // Extent along gravity from the highest source of fluid down to the lowest place it can reach.
     let (mut top, mut bottom, mut extent) = (f64::NEG_INFINITY, f64::INFINITY, scene.model.spacing);
-    let mut reach = |b: crate::scene::shape::Aabb, is_fluid: bool| {
+    let mut reach = |b: crate::scene::aabb::Aabb, is_fluid: bool| {
         let (c, e) = ((b.min + b.max) * 0.5, (b.max - b.min) * 0.5);
         let half = (e * up.abs()).element_sum();
         if is_fluid {
@@ -147,11 +150,13 @@ fn expected_speed(scene: &Scene) -> f64 {
         }
         bottom = bottom.min(c.dot(up) - half);
     };
-    for shape in scene.fluids.iter().filter_map(|f| f.shape.as_ref()).chain(scene.emitters.iter().map(|e| &e.shape)) {
+    for shape in
+        scene.fluids.iter().filter_map(|f| f.shape.as_ref()).chain(scene.emitters.iter().map(|e| &e.shape))
+    {
         reach(shape.bounds(), true);
     }
     if let Some(d) = &scene.domain {
-        reach(crate::scene::shape::Aabb { min: d.min, max: d.max }, false);
+        reach(crate::scene::aabb::Aabb { min: d.min, max: d.max }, false);
         // Along an axis that repeats, nothing falls.
         for a in 0..3 {
             if d.periodic[a] && up[a].abs() > 0.9 {

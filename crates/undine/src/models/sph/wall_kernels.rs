@@ -78,7 +78,13 @@ impl WallKernels {
         };
         // The tables of the lattice-normalised density agree with the fluid's own sums.
         let density = table(&|s| poly6(s) / p.lattice);
-        WallKernels { h, density, gradient: table(&spiky), laplacian: table(&viscosity), cohesion: table(&pull) }
+        WallKernels {
+            h,
+            density,
+            gradient: table(&spiky),
+            laplacian: table(&viscosity),
+            cohesion: table(&pull),
+        }
     }
 
     fn look(&self, table: &[f32], distance: f64) -> f32 {

@@ -45,7 +45,12 @@ impl Work {
         }
         self.records.resize(n, [0.0; 8]);
         let (x, y, z) = (&mut self.x[..n], &mut self.y[..n], &mut self.z[..n]);
-        (self.records.par_chunks_mut(BLOCK), x.par_chunks_mut(BLOCK), y.par_chunks_mut(BLOCK), z.par_chunks_mut(BLOCK))
+        (
+            self.records.par_chunks_mut(BLOCK),
+            x.par_chunks_mut(BLOCK),
+            y.par_chunks_mut(BLOCK),
+            z.par_chunks_mut(BLOCK),
+        )
             .into_par_iter()
             .enumerate()
             .for_each(|(block, (records, x, y, z))| {

@@ -1,0 +1,424 @@
+//! Builds the [`Scene`] from a checked file, and checks what no table of keys can: whether things fit together.
+
+use std::collections::HashSet;
+use std::f64::consts::PI;
+
+use glam::DVec3;
+
+use super::build_event::build_events;
+use super::build_shape::{ShapeBuilder, particles_in};
+use super::check::short;
+use super::read::Reader;
+use super::shape::Shape;
+use super::spec::{MAX_FRAMES, SMOOTHING};
+use super::*;
+
+/// Builds the scene. Faults are reported through the reader; the scene is then of no use.
+pub fn build_scene(file: &Reader, shapes: &ShapeBuilder) -> Scene {
+    let model = build_model(&file.table("model"));
+    let mut budget = Budget { spacing: model.spacing, most: model.max_particles as f64, used: 0.0 };
+    let fluids = build_fluids(&file.tables("fluid"), shapes, &mut budget);
+    let solids = build_solids(&file.tables("solid"), shapes, &mut budget);
+    let mut scene = Scene {
+        title: file.text("title").into(),
+        gravity: file.vector("gravity"),
+        time: build_time(&file.table("time")),
+        domain: file.maybe_table("domain").map(|domain| build_domain(&domain, &model)),
+        boundaries: build_boundaries(&file.tables("boundary"), shapes),
+        emitters: build_emitters(&file.tables("emitter"), shapes, &fluids),
+        outflows: file.tables("outflow").iter().filter_map(|entry| build_outflow(entry, shapes)).collect(),
+        forces: file.tables("force").iter().map(build_force).collect(),
+        probes: build_probes(&file.tables("probe"), &fluids, &solids),
+        events: Vec::new(),
+        surface: build_surface(&file.table("surface")),
+        camera: file.maybe_table("camera").map(|camera| build_camera(&camera)),
+        model,
+        fluids,
+        solids,
+    };
+    scene.events = build_events(&file.tables("event"), Some(&scene));
+    scene
+}
+
+fn build_time(time: &Reader) -> Time {
+    let (duration, frame_rate) = (time.number("duration"), time.number("frame_rate"));
+    if duration * frame_rate > MAX_FRAMES {
+        let message =
+            format!("{} s at {} frames per second are too many frames", short(duration), short(frame_rate));
+        time.fail("duration", message, format!("at most {} frames", short(MAX_FRAMES)));
+    }
+    Time { duration, frame_rate, max_step: time.maybe_number("max_step"), step: time.maybe_number("step") }
+}
+
+fn build_model(model: &Reader) -> Model {
+    let spacing = model.number("spacing");
+    let smoothing = match model.maybe_number("h") {
+        None => model.number("smoothing"),
+        Some(h) => h / spacing,
+    };
+    if !SMOOTHING.holds(smoothing) {
+        let message = format!("`h` is {} × spacing", short(smoothing));
+        model.fail("h", message, format!("{} to {} × spacing", SMOOTHING.min, SMOOTHING.max));
+    }
+    Model {
+        kind: match model.text("kind") {
+            "mac" => ModelKind::Mac,
+            "lennard-jones" => ModelKind::LennardJones,
+            _ => ModelKind::Sph,
+        },
+        spacing,
+        max_particles: model.integer("max_particles") as usize,
+        seed: model.integer("seed"),
+        jitter: model.number("jitter"),
+        sph: SphOptions {
+            smoothing,
+            compression: model.number("compression"),
+            stiffness: model.maybe_number("stiffness"),
+            mass: model.maybe_number("mass"),
+            max_speed: model.maybe_number("max_speed"),
+            negative_pressure: model.number("negative_pressure"),
+            artificial_viscosity: model.number("artificial_viscosity"),
+            cfl: model.number("cfl"),
+            tension: match model.text("tension") {
+                "color-field" => TensionKind::ColorField,
+                _ => TensionKind::Cohesion,
+            },
+            pressure: PressureKind::StateEquation,
+            restitution: model.number("restitution"),
+        },
+    }
+}
+
+fn build_domain(domain: &Reader, model: &Model) -> Domain {
+    let (min, max) = (domain.vector("min"), domain.vector("max"));
+    check_corners(domain, min, max);
+    let periodic = domain.flags("periodic");
+    let open: Vec<_> = domain.words("open").into_iter().filter_map(parse_side).collect();
+    let shortest = 2.0 * model.sph.smoothing * model.spacing;
+    for (axis, name) in ["x", "y", "z"].into_iter().enumerate().filter(|(axis, _)| periodic[*axis]) {
+        if max[axis] - min[axis] < shortest {
+            let message = format!("the periodic axis {name} is {} m long", short(max[axis] - min[axis]));
+            // A particle must not see another one twice.
+            domain.fail("periodic", message, format!("at least two kernel supports: {} m", short(shortest)));
+        }
+        if open.iter().any(|side| side.0 == axis) {
+            domain.fail(
+                "open",
+                format!("the axis {name} is periodic"),
+                "sides of axes that do not wrap around",
+            );
+        }
+    }
+    Domain { min, max, periodic, open, slip: build_slip(domain) }
+}
+
+fn parse_side(word: &str) -> Option<(usize, bool)> {
+    let axis = "xyz".find(word.get(1..)?)?;
+    Some((axis, word.starts_with('+')))
+}
+
+/// Corners of a box must differ along each axis.
+pub fn check_corners(entry: &Reader, min: DVec3, max: DVec3) {
+    if min.cmpge(max).any() {
+        entry.fail("max", format!("`max` {max} is not above `min` {min}"), "max > min along each axis");
+    }
+}
+
+fn build_slip(entry: &Reader) -> Slip {
+    if entry.text("slip") == "no-slip" { Slip::NoSlip } else { Slip::FreeSlip }
+}
+
+/// The given name of each entry, or the kind and a number; they must differ.
+fn build_names(entries: &[Reader]) -> Vec<String> {
+    let mut taken = HashSet::new();
+    let name = |(i, entry): (usize, &Reader)| {
+        let name = match (entry.maybe_text("name"), entry.name()) {
+            (Some(name), _) => name.into(),
+            (None, "probe") => entry.text("kind").into(),
+            (None, kind) => default_name(kind, i),
+        };
+        if !taken.insert(name.clone()) {
+            let message = format!("the name `{name}` is taken");
+            entry.fail("name", message, format!("a name of its own for each {}", entry.name()));
+        }
+        name
+    };
+    entries.iter().enumerate().map(name).collect()
+}
+
+/// Name of an unnamed entry: `fluid`, `fluid-2`, …
+pub fn default_name(kind: &str, index: usize) -> String {
+    if index == 0 { kind.into() } else { format!("{kind}-{}", index + 1) }
+}
+
+/// How many particles (or nodes) the scene may still start with.
+struct Budget {
+    spacing: f64,
+    most: f64,
+    used: f64,
+}
+
+impl Budget {
+    fn spend(&mut self, entry: &Reader, shape: &Shape) {
+        let (count, tested) = particles_in(shape, self.spacing);
+        self.used += count;
+        let fits = self.used <= self.most && tested <= 200.0 * self.most;
+        if !fits {
+            let wanted = self.spacing * (self.used / self.most).max(tested / (200.0 * self.most)).cbrt();
+            let message = format!("about {:.1e} particles are too many", self.used.max(tested / 200.0));
+            let advice =
+                format!("at most `model.max_particles` = {}, or a spacing of {wanted:.1e} m", self.most);
+            entry.fail("shape", message, advice);
+        }
+    }
+}
+
+fn build_fluids(entries: &[Reader], shapes: &ShapeBuilder, budget: &mut Budget) -> Vec<Fluid> {
+    let names = build_names(entries);
+    let build = |(entry, name): (&Reader, String)| {
+        let shape = shapes.maybe_build(entry, &["box", "sphere", "cylinder", "mesh"]);
+        if let Some(shape) = &shape {
+            budget.spend(entry, shape);
+        }
+        Fluid {
+            name,
+            density: entry.number("density"),
+            viscosity: entry.number("viscosity"),
+            surface_tension: entry.number("surface_tension"),
+            shape,
+            velocity: entry.vector("velocity"),
+            color: entry.maybe_vector("color").map(Into::into),
+        }
+    };
+    entries.iter().zip(names).map(build).collect()
+}
+
+fn build_boundaries(entries: &[Reader], shapes: &ShapeBuilder) -> Vec<Boundary> {
+    let names = build_names(entries);
+    let build = |(entry, name): (&Reader, String)| {
+        let shape = shapes.maybe_build(entry, &["box", "sphere", "cylinder", "mesh", "heightfield"])?;
+        let inside = build_inside(entry);
+        if inside == Inside::Hollow && matches!(shape, Shape::Heightfield(_)) {
+            entry.fail("inside", "a heightfield cannot be hollow".into(), "\"solid\": it is solid below");
+        }
+        let open_top = entry.flag("open_top");
+        let has_top = inside == Inside::Hollow && matches!(shape, Shape::Box { .. } | Shape::Cylinder { .. });
+        if open_top && !has_top {
+            entry.fail("open_top", "this shape has no top to open".into(), "a hollow box or cylinder");
+        }
+        Some(Boundary {
+            name,
+            shape,
+            inside,
+            thickness: entry.maybe_number("thickness"),
+            open_top,
+            slip: build_slip(entry),
+            adhesion: entry.number("adhesion"),
+            motion: entry.maybe_table("motion").map(|motion| build_motion(&motion)).unwrap_or_default(),
+        })
+    };
+    entries.iter().zip(names).filter_map(build).collect()
+}
+
+/// `inside` may stand in the boundary or in its shape's own table.
+fn build_inside(entry: &Reader) -> Inside {
+    let shape = entry.table("shape");
+    let kind = shape.which(&["box", "sphere", "cylinder", "mesh"]);
+    let with_shape = if kind.is_empty() { None } else { shape.table(kind).maybe_text("inside") };
+    let word = match (entry.maybe_text("inside"), with_shape) {
+        (Some(own), Some(other)) if own != other => {
+            let message = format!("`inside` is both \"{own}\" and, with the shape, \"{other}\"");
+            entry.fail("inside", message, "one of them");
+            own
+        }
+        (own, other) => own.or(other).unwrap_or("solid"),
+    };
+    if word == "hollow" { Inside::Hollow } else { Inside::Solid }
+}
+
+fn build_motion(motion: &Reader) -> Motion {
+    Motion {
+        rotate: motion.maybe_table("rotate").map(|rotate| Rotate {
+            center: rotate.vector("center"),
+            axis: rotate.direction("axis"),
+            speed: rotate.number("speed"),
+            angle: rotate.maybe_number("angle"),
+            start: rotate.number("start"),
+        }),
+        translate: motion.maybe_table("translate").map(|translate| {
+            let (start, stop) = build_interval(&translate);
+            Translate {
+                velocity: translate.vector("velocity"),
+                frequency: translate.number("frequency"),
+                start,
+                stop,
+            }
+        }),
+    }
+}
+
+fn build_interval(entry: &Reader) -> (f64, f64) {
+    let (start, stop) = (entry.number("start"), entry.maybe_number("stop").unwrap_or(f64::INFINITY));
+    if stop < start {
+        entry.fail("stop", format!("`stop` = {stop} is before `start` = {start}"), "start ≤ stop");
+    }
+    (start, stop)
+}
+
+fn build_solids(entries: &[Reader], shapes: &ShapeBuilder, budget: &mut Budget) -> Vec<Solid> {
+    let names = build_names(entries);
+    let build = |(entry, name): (&Reader, String)| {
+        let shape = shapes.maybe_build(entry, &["box", "sphere", "cylinder", "mesh"])?;
+        let kind = match (entry.maybe_text("kind"), &shape) {
+            (Some("ball"), _) | (None, Shape::Sphere { .. }) => SolidKind::Ball,
+            (Some("cloth"), _) => SolidKind::Cloth,
+            _ => SolidKind::Lattice,
+        };
+        if kind == SolidKind::Ball && !matches!(shape, Shape::Sphere { .. }) {
+            entry.fail("kind", "a ball needs a sphere".into(), "`shape = { sphere = … }`, or another kind");
+        }
+        if kind != SolidKind::Ball {
+            budget.spend(entry, &shape);
+        }
+        Some(Solid {
+            name,
+            kind,
+            shape,
+            density: entry.number("density"),
+            stiffness: entry.number("stiffness"),
+            damping: entry.number("damping"),
+            velocity: entry.vector("velocity"),
+        })
+    };
+    entries.iter().zip(names).filter_map(build).collect()
+}
+
+/// Index of the fluid or solid that `key` names.
+fn find_name(entry: &Reader, key: &str, what: &str, names: &[&str]) -> Option<usize> {
+    let name = entry.maybe_text(key)?;
+    let index = names.iter().position(|known| *known == name);
+    if index.is_none() {
+        entry.fail_name(key, what, name, names);
+    }
+    index
+}
+
+fn build_emitters(entries: &[Reader], shapes: &ShapeBuilder, fluids: &[Fluid]) -> Vec<Emitter> {
+    let names = build_names(entries);
+    let fluid_names: Vec<_> = fluids.iter().map(|fluid| &fluid.name[..]).collect();
+    let build = |(entry, name): (&Reader, String)| {
+        let shape = shapes.maybe_build(entry, &["disc", "box", "sphere", "cylinder", "mesh"])?;
+        let direction = match (&shape, entry.maybe_direction("direction")) {
+            (Shape::Disc { .. }, Some(_)) => {
+                entry.fail("direction", "a disc streams along its normal".into(), "no `direction`");
+                return None;
+            }
+            (Shape::Disc { normal, .. }, None) => *normal,
+            (_, direction) => direction.unwrap_or(DVec3::NEG_Y),
+        };
+        let speed = match (&shape, entry.maybe_number("rate")) {
+            (_, None) => entry.number("speed"),
+            (Shape::Disc { radius, .. }, Some(rate)) => rate / (PI * radius * radius),
+            (_, Some(_)) => {
+                entry.fail("rate", "only a disc has a rate".into(), "`speed` instead");
+                return None;
+            }
+        };
+        if !(speed <= 1e5) {
+            entry.fail("rate", format!("this rate is a speed of {speed:.1e} m/s"), "at most 1e5 m/s");
+        }
+        let (start, stop) = build_interval(entry);
+        let fluid = find_name(entry, "fluid", "fluid", &fluid_names).unwrap_or(0);
+        let switch = entry.maybe_text("switch").map(Into::into);
+        Some(Emitter { name, fluid, shape, direction, speed, start, stop, switch })
+    };
+    entries.iter().zip(names).filter_map(build).collect()
+}
+
+fn build_outflow(entry: &Reader, shapes: &ShapeBuilder) -> Option<Outflow> {
+    let shape = shapes.maybe_build(entry, &["box", "sphere", "cylinder", "mesh"])?;
+    Some(Outflow { shape, switch: entry.maybe_text("switch").map(Into::into) })
+}
+
+fn build_force(entry: &Reader) -> Force {
+    if let Some(swirl) = entry.maybe_table("swirl") {
+        return Force::Swirl {
+            center: swirl.vector("center"),
+            axis: swirl.direction("axis"),
+            strength: swirl.number("strength"),
+            radius: swirl.maybe_number("radius").unwrap_or(f64::INFINITY),
+        };
+    }
+    let Some(brush) = entry.maybe_table("brush") else {
+        return Force::Uniform(entry.vector("uniform"));
+    };
+    let rows = brush.rows("track").into_iter();
+    let points: Vec<_> = rows.map(|row| (row[0], DVec3::new(row[1], row[2], row[3]))).collect();
+    if points.len() < 2 || points.windows(2).any(|pair| pair[1].0 <= pair[0].0) {
+        brush.fail(
+            "track",
+            "this is not a track".into(),
+            "at least two points [time, x, y, z], times rising",
+        );
+    }
+    Force::Brush(BrushTrack { points, radius: brush.number("radius"), strength: brush.number("strength") })
+}
+
+fn build_probes(entries: &[Reader], fluids: &[Fluid], solids: &[Solid]) -> Vec<Probe> {
+    let names = build_names(entries);
+    let fluid_names: Vec<_> = fluids.iter().map(|fluid| &fluid.name[..]).collect();
+    let solid_names: Vec<_> = solids.iter().map(|solid| &solid.name[..]).collect();
+    let build = |(entry, name): (&Reader, String)| {
+        let word = entry.text("kind");
+        let kind = match word {
+            "front" => ProbeKind::Front,
+            "height" => ProbeKind::Height,
+            "pressure" => ProbeKind::Pressure,
+            "velocity" => ProbeKind::Velocity,
+            "flow" => ProbeKind::Flow,
+            "body" => ProbeKind::Body,
+            "energy" => ProbeKind::Energy,
+            "momentum" => ProbeKind::Momentum,
+            _ => ProbeKind::DensityError,
+        };
+        let required = match kind {
+            ProbeKind::Height | ProbeKind::Pressure | ProbeKind::Velocity | ProbeKind::Flow => "position",
+            ProbeKind::Body => "body",
+            _ => "kind",
+        };
+        if !entry.has(required) {
+            entry.fail(
+                required,
+                format!("missing key `{required}` for the kind `{word}`"),
+                format!("a `{required}`"),
+            );
+        }
+        Probe {
+            name,
+            kind,
+            axis: "xyz".find(entry.text("axis")).unwrap_or(0),
+            position: entry.maybe_vector("position").unwrap_or_default(),
+            fluid: find_name(entry, "fluid", "fluid", &fluid_names),
+            body: find_name(entry, "body", "solid", &solid_names),
+        }
+    };
+    entries.iter().zip(names).map(build).collect()
+}
+
+fn build_surface(surface: &Reader) -> Surface {
+    let method = match surface.text("method") {
+        "color-field" => SurfaceMethod::ColorField,
+        "marker-count" => SurfaceMethod::MarkerCount,
+        "volume-fraction" => SurfaceMethod::VolumeFraction,
+        _ => SurfaceMethod::SurfaceValue,
+    };
+    Surface { method, cell: surface.number("cell") }
+}
+
+fn build_camera(camera: &Reader) -> Camera {
+    let (position, target) = (camera.vector("position"), camera.vector("target"));
+    if position.distance(target) < 1e-9 {
+        camera.fail("target", "the camera looks at itself".into(), "a `target` away from `position`");
+    }
+    Camera { position, target, fov: camera.number("fov") }
+}

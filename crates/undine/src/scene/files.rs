@@ -1,0 +1,57 @@
+//! Where meshes and height maps come from: the only door between the scene reader and the disk.
+
+use std::path::Path;
+
+use glam::DVec3;
+
+use super::mesh::TriMesh;
+use super::shape::Heightfield;
+
+/// Reads the files that a scene names. Reasons for failure are sentences for people.
+pub trait Files {
+    /// Reads a mesh and moves it to its place.
+    fn mesh(&self, path: &Path, placement: &Placement) -> Result<TriMesh, String>;
+    /// Reads a height map.
+    fn heightfield(&self, path: &Path, origin: DVec3, size: [f64; 2]) -> Result<Heightfield, String>;
+}
+
+/// Scale, then rotation, then translation of a mesh.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Placement {
+    /// Factor on all coordinates.
+    pub scale: f64,
+    /// Turns about x, then y, then z, degrees.
+    pub degrees: DVec3,
+    /// Offset, m.
+    pub translation: DVec3,
+}
+
+/// The file system.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Disk;
+
+impl Files for Disk {
+    fn mesh(&self, path: &Path, placement: &Placement) -> Result<TriMesh, String> {
+        let Placement { scale, degrees, translation } = *placement;
+        let mesh = TriMesh::load(path).map_err(|e| e.to_string())?;
+        Ok(mesh.transformed(scale, degrees, translation))
+    }
+
+    fn heightfield(&self, path: &Path, origin: DVec3, size: [f64; 2]) -> Result<Heightfield, String> {
+        Heightfield::load(path, origin, size).map_err(|e| e.to_string())
+    }
+}
+
+/// No files at all, for the web and for tests.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoFiles;
+
+impl Files for NoFiles {
+    fn mesh(&self, _path: &Path, _placement: &Placement) -> Result<TriMesh, String> {
+        Err("files cannot be read here".into())
+    }
+
+    fn heightfield(&self, _path: &Path, _origin: DVec3, _size: [f64; 2]) -> Result<Heightfield, String> {
+        Err("files cannot be read here".into())
+    }
+}

@@ -1,0 +1,483 @@
+//! The table of all keys of a scene file: the only place where a key's type, range, unit and default are written.
+//! The checks (`check.rs`), the defaults (`read.rs`), the JSON Schema and the reference page (`schema.rs`) follow
+//! from it.
+
+use super::spec::Fallback::{self, Absent, Flag, Flags, NoWords, Number as Num, Required, Vector as Vec3, Word};
+use super::spec::Kind::{self, Choice, Direction, Integer, Name, Number, Numbers, Pair, Rows, Text, Vector, Words};
+use super::spec::{Group, Key, MAX_HEIGHTS, Range, SMOOTHING, Table};
+
+const fn range(min: f64, max: f64) -> Range {
+    Range { min, max, open: false }
+}
+const fn above(min: f64, max: f64) -> Range {
+    Range { min, max, open: true }
+}
+
+/// Coordinates, m: f64 still resolves nanometres there.
+const PLACE: Range = range(-1e7, 1e7);
+const LENGTH: Range = above(0.0, 1e7);
+const SPEED: Range = range(-1e5, 1e5);
+const SHARE: Range = range(0.0, 1.0);
+const CLOCK: Range = range(0.0, 1e9);
+const POSITIVE: Range = above(0.0, 1e15);
+const NOT_NEGATIVE: Range = range(0.0, 1e15);
+const ANY: Range = range(-1e15, 1e15);
+
+const ZERO: Fallback = Vec3([0.0; 3]);
+const UP: Fallback = Vec3([0.0, 1.0, 0.0]);
+/// For keys of a required group: the group says that one is missing.
+const OTHER: Fallback = Absent("");
+const SLIPS: &[&str] = &["no-slip", "free-slip"];
+const SIDES: &[&str] = &["solid", "hollow"];
+
+const fn key(name: &'static str, kind: Kind, fallback: Fallback, unit: &'static str, doc: &'static str) -> Key {
+    Key { name, kind, fallback, unit, doc }
+}
+
+/// The whole file.
+pub static SCENE: Table = Table {
+    name: "scene",
+    doc: "A scene of Undine. y is up; lengths m, time s, mass kg. Unknown keys are errors.",
+    keys: &[
+        key("title", Text, Word(""), "", "Title shown in lists and pictures."),
+        key("gravity", Vector(SPEED), Vec3([0.0, -9.81, 0.0]), "m/s²",
+            "Acceleration of everything that is free to move."),
+        key("time", Kind::Table(&TIME), Absent("4 s at 60 frames per second"), "", "Duration and frame rate."),
+        key("domain", Kind::Table(&DOMAIN), Absent("open space"), "", "A box of walls."),
+        key("model", Kind::Table(&MODEL), Required, "", "Which model runs the scene, and its dials."),
+        key("fluid", Kind::Tables(&FLUID, 200), Required, "", "Fluids and where they start."),
+        key("boundary", Kind::Tables(&BOUNDARY, 10_000), Absent("none"), "", "Static or moving walls."),
+        key("solid", Kind::Tables(&SOLID, 10_000), Absent("none"), "", "Mass-spring bodies."),
+        key("emitter", Kind::Tables(&EMITTER, 10_000), Absent("none"), "", "Sources of fluid."),
+        key("outflow", Kind::Tables(&OUTFLOW, 10_000), Absent("none"), "",
+            "Regions in which fluid is deleted."),
+        key("force", Kind::Tables(&FORCE, 1000), Absent("none"), "", "Force fields."),
+        key("probe", Kind::Tables(&PROBE, 1000), Absent("none"), "",
+            "Measurements, written to `probes.csv` each frame."),
+        key("event", Kind::Tables(&EVENT, 1_000_000), Absent("none"), "", "Timed input."),
+        key("surface", Kind::Table(&SURFACE), Absent("surface-value at half the spacing"), "",
+            "How the surface is built."),
+        key("camera", Kind::Table(&CAMERA), Absent("frames the scene by itself"), "",
+            "Where the picture is taken from."),
+    ],
+    groups: &[],
+};
+
+/// A recording: nothing but events.
+pub static RECORDING: Table = Table {
+    name: "recording",
+    doc: "A recorded session: timed input and nothing else.",
+    keys: &[key("event", Kind::Tables(&EVENT, 1_000_000), Absent("none"), "", "Timed input.")],
+    groups: &[],
+};
+
+static TIME: Table = Table {
+    name: "time",
+    doc: "How long the scene runs and how often it is written. There are at most 10 million frames.",
+    keys: &[
+        key("duration", Number(range(0.0, 1e6)), Num(4.0), "s", "Simulated time. Raising it adds frames."),
+        key("frame_rate", Number(above(0.0, 1e6)), Num(60.0), "1/s",
+            "Frames per simulated second. Raising it writes more."),
+        key("max_step", Number(above(0.0, 1e6)), Absent("stability limits alone"), "s",
+            "Upper bound of the step; the stability limits decide below it. Raising it has no effect beyond them."),
+        key("step", Number(above(0.0, 1e6)), Absent("from the stability limits"), "s",
+            "Fixed step by hand; the stability limits are then only reported. Raising it runs faster until it explodes."),
+    ],
+    groups: &[],
+};
+
+static DOMAIN: Table = Table {
+    name: "domain",
+    doc: "A box of six walls; a periodic axis has no walls but wraps around.",
+    keys: &[
+        key("min", Vector(PLACE), Required, "m", "Lowest corner."),
+        key("max", Vector(PLACE), Required, "m", "Highest corner."),
+        key("periodic", Kind::Switches, Flags([false; 3]), "",
+            "Axes that wrap around; such an axis is at least two kernel supports long."),
+        key("open", Words(&["-x", "+x", "-y", "+y", "-z", "+z"]), NoWords, "", "Sides without a wall."),
+        key("slip", Choice(SLIPS), Word("free-slip"), "",
+            "Whether fluid sticks to the walls or slides along them."),
+    ],
+    groups: &[],
+};
+
+static MODEL: Table = Table {
+    name: "model",
+    doc: "The numerical model and its dials; all but `spacing` follow from the scene when not given.",
+    keys: &[
+        key("kind", Choice(&["sph", "mac", "lennard-jones"]), Word("sph"), "", "Which model."),
+        key("spacing", Number(range(1e-12, 1e5)), Required, "m",
+            "Particle (sph, lennard-jones) or cell (mac) spacing at rest. Halving it costs about 16 times the time."),
+        key("max_particles", Integer(1, 1_000_000_000), Num(2e7), "",
+            "Largest number of particles; emitters stop there. Raising it allows more memory."),
+        key("seed", Integer(0, i64::MAX as u64), Num(0.0), "", "Seed of everything random."),
+        key("jitter", Number(range(0.0, 0.5)), Num(0.0), "× spacing",
+            "Random offset of the initial lattice. Raising it breaks symmetry sooner."),
+        key("smoothing", Number(SMOOTHING), Num(2.0), "× spacing",
+            "Support radius h of the kernels. Raising it smooths and costs about its cube."),
+        key("h", Number(LENGTH), Absent("smoothing × spacing"), "m",
+            "Support radius by hand, instead of `smoothing`."),
+        key("compression", Number(above(0.0, 0.5)), Num(0.02), "",
+            "Wanted density error at the greatest expected speed or depth. Raising it allows larger steps and softer fluid."),
+        key("stiffness", Number(POSITIVE), Absent("from compression"), "m²/s²",
+            "Stiffness k of p = k(ρ-ρ0), by hand. Raising it shortens the steps and stiffens the fluid."),
+        key("mass", Number(POSITIVE), Absent("density × spacing³"), "kg",
+            "Mass of a particle of the first fluid, by hand; others in the ratio of their densities."),
+        key("max_speed", Number(above(0.0, 1e5)), Absent("from gravity, depth, fluids and emitters"), "m/s",
+            "Greatest expected speed, by hand. Raising it stiffens the fluid."),
+        key("negative_pressure", Number(SHARE), Num(0.0), "",
+            "Share of negative pressure that is kept. Raising it makes free surfaces clump; 1 is Müller's eq. 12 as printed."),
+        key("artificial_viscosity", Number(range(0.0, 10.0)), Num(0.05), "",
+            "Monaghan's α. Raising it calms noise and thickens the fluid."),
+        key("cfl", Number(above(0.0, 10.0)), Num(1.0), "",
+            "Safety factor of the step limits. Above 1 is likely to explode."),
+        key("tension", Choice(&["cohesion", "color-field"]), Word("cohesion"), "",
+            "How surface tension is computed."),
+        key("pressure", Choice(&["state-equation"]), Word("state-equation"), "", "How pressure is computed."),
+        key("restitution", Number(SHARE), Num(0.0), "",
+            "Share of the normal speed kept when a particle bounces off a wall. Raising it bounces."),
+    ],
+    groups: &[Group { keys: &["smoothing", "h"], required: false }],
+};
+
+static FLUID: Table = Table {
+    name: "fluid",
+    doc: "A fluid and where it starts. Unnamed fluids are called `fluid`, `fluid-2`, …",
+    keys: &[
+        key("name", Name, Absent("fluid, fluid-2, …"), "", "Name, unique among the fluids."),
+        key("density", Number(above(0.0, 1e6)), Num(1000.0), "kg/m³",
+            "Rest density ρ0. Raising it makes the fluid sink in others."),
+        key("viscosity", Number(range(0.0, 1e6)), Num(0.001), "Pa s",
+            "Dynamic viscosity μ. Raising it thickens the fluid and may shorten the steps."),
+        key("surface_tension", Number(range(0.0, 1e4)), Num(0.072), "N/m",
+            "Surface tension σ. Raising it rounds the fluid and may shorten the steps."),
+        key("shape", Kind::Table(&SHAPE), Absent("comes from emitters only"), "",
+            "Where it starts: box, sphere, cylinder or mesh."),
+        key("velocity", Vector(SPEED), ZERO, "m/s", "Initial velocity."),
+        key("color", Vector(SHARE), Absent("chosen by index"), "", "Colour in pictures, linear RGB."),
+    ],
+    groups: &[],
+};
+
+static BOUNDARY: Table = Table {
+    name: "boundary",
+    doc: "A static or moving wall.",
+    keys: &[
+        key("name", Name, Absent("boundary, boundary-2, …"), "", "Name for reports."),
+        key("shape", Kind::Table(&SHAPE), Required, "",
+            "Its shape: box, sphere, cylinder, mesh or heightfield."),
+        key("inside", Choice(SIDES), Absent("solid"), "",
+            "Whether the shape is a solid body or the hollow of a container."),
+        key("thickness", Number(LENGTH), Absent("two kernel supports"), "m",
+            "Wall thickness of a hollow shape, outward. Raising it makes leaks less likely."),
+        key("open_top", Kind::Switch, Flag(false), "",
+            "A hollow box (+y) or cylinder (+axis) without its upper end: a glass."),
+        key("slip", Choice(SLIPS), Word("free-slip"), "",
+            "Whether fluid sticks to the wall or slides along it."),
+        key("adhesion", Number(range(0.0, 1e6)), Num(0.0), "", "Stickiness. Raising it wets the wall."),
+        key("motion", Kind::Table(&MOTION), Absent("at rest"), "", "How it moves; both parts may be given."),
+    ],
+    groups: &[],
+};
+
+static MOTION: Table = Table {
+    name: "motion",
+    doc: "Motion of a wall.",
+    keys: &[
+        key("rotate", Kind::Table(&ROTATE), Absent("does not turn"), "", "Rotation about an axis."),
+        key("translate", Kind::Table(&TRANSLATE), Absent("does not move"), "", "Translation."),
+    ],
+    groups: &[],
+};
+
+static ROTATE: Table = Table {
+    name: "rotate",
+    doc: "Steady rotation about a fixed axis.",
+    keys: &[
+        key("center", Vector(PLACE), Required, "m", "A point of the axis."),
+        key("axis", Direction, Required, "",
+            "Direction of the axis; turns counter-clockwise seen from its tip."),
+        key("speed", Number(range(-1e5, 1e5)), Required, "rad/s",
+            "Angular speed. Raising it shortens the steps."),
+        key("angle", Number(above(0.0, 1e9)), Absent("turns for ever"), "rad",
+            "Largest angle; the wall stops there."),
+        key("start", Number(CLOCK), Num(0.0), "s", "When it starts."),
+    ],
+    groups: &[],
+};
+
+static TRANSLATE: Table = Table {
+    name: "translate",
+    doc: "Steady or oscillating translation.",
+    keys: &[
+        key("velocity", Vector(SPEED), Required, "m/s", "Velocity; the peak when oscillating."),
+        key("frequency", Number(range(0.0, 1e5)), Num(0.0), "Hz",
+            "Oscillation; 0 moves steadily. Raising it shortens the way."),
+        key("start", Number(CLOCK), Num(0.0), "s", "When it starts."),
+        key("stop", Number(CLOCK), Absent("never"), "s", "When it stops."),
+    ],
+    groups: &[],
+};
+
+static SOLID: Table = Table {
+    name: "solid",
+    doc: "A mass-spring body.",
+    keys: &[
+        key("name", Name, Absent("solid, solid-2, …"), "", "Name for reports and probes."),
+        key("kind", Choice(&["ball", "lattice", "cloth"]), Absent("ball for a sphere, else lattice"), "",
+            "How its nodes are joined."),
+        key("shape", Kind::Table(&SHAPE), Required, "", "Its shape: box, sphere, cylinder or mesh."),
+        key("density", Number(above(0.0, 1e6)), Num(1000.0), "kg/m³",
+            "Density. Raising it makes the body sink."),
+        key("stiffness", Number(NOT_NEGATIVE), Num(2000.0), "N/m",
+            "Spring stiffness. Raising it hardens the body and shortens the steps."),
+        key("damping", Number(NOT_NEGATIVE), Num(5.0), "N s/m",
+            "Spring damping. Raising it stops wobbling sooner."),
+        key("velocity", Vector(SPEED), ZERO, "m/s", "Initial velocity."),
+    ],
+    groups: &[],
+};
+
+static EMITTER: Table = Table {
+    name: "emitter",
+    doc: "A source of fluid: a disc streams along its normal; a volume keeps itself filled.",
+    keys: &[
+        key("name", Name, Absent("emitter, emitter-2, …"), "", "Name for events and reports."),
+        key("fluid", Name, Absent("the first fluid"), "", "Name of the fluid."),
+        key("shape", Kind::Table(&SHAPE), Required, "", "Where it emits: disc, box, sphere, cylinder or mesh."),
+        key("direction", Direction, Absent("[0, -1, 0]"), "",
+            "Direction of a volume's stream; a disc uses its normal."),
+        key("speed", Number(range(0.0, 1e5)), OTHER, "m/s",
+            "Speed of the emitted fluid. Raising it emits more."),
+        key("rate", Number(range(0.0, 1e9)), OTHER, "m³/s", "Volume flow of a disc, instead of `speed`."),
+        key("start", Number(CLOCK), Num(0.0), "s", "When it starts."),
+        key("stop", Number(CLOCK), Absent("never"), "s", "When it stops."),
+        key("switch", Name, Absent("always on"), "", "Emits only while this switch is on."),
+    ],
+    groups: &[Group { keys: &["speed", "rate"], required: true }],
+};
+
+static OUTFLOW: Table = Table {
+    name: "outflow",
+    doc: "A region in which fluid is deleted.",
+    keys: &[
+        key("shape", Kind::Table(&SHAPE), Required, "", "The region: box, sphere, cylinder or mesh."),
+        key("switch", Name, Absent("always on"), "", "Deletes only while this switch is on."),
+    ],
+    groups: &[],
+};
+
+static FORCE: Table = Table {
+    name: "force",
+    doc: "A force field, as acceleration of the fluid.",
+    keys: &[
+        key("uniform", Vector(SPEED), OTHER, "m/s²", "The same acceleration everywhere."),
+        key("swirl", Kind::Table(&SWIRL), OTHER, "", "Acceleration around an axis."),
+        key("brush", Kind::Table(&TRACK), OTHER, "", "A brush that follows a track."),
+    ],
+    groups: &[Group { keys: &["uniform", "swirl", "brush"], required: true }],
+};
+
+static SWIRL: Table = Table {
+    name: "swirl",
+    doc: "Acceleration around an axis.",
+    keys: &[
+        key("center", Vector(PLACE), Required, "m", "A point of the axis."),
+        key("axis", Direction, UP, "", "Direction of the axis."),
+        key("strength", Number(SPEED), Required, "m/s²", "Tangential acceleration. Raising it swirls faster."),
+        key("radius", Number(LENGTH), Absent("does not fade"), "m", "Distance beyond which it fades."),
+    ],
+    groups: &[],
+};
+
+static TRACK: Table = Table {
+    name: "track",
+    doc: "A brush moving along straight legs between timed points.",
+    keys: &[
+        key("track", Rows(Some(4), 400_000), Required, "s, m",
+            "Points `[time, x, y, z]`, at least two, times rising."),
+        key("radius", Number(LENGTH), Required, "m", "Radius of influence."),
+        key("strength", Number(NOT_NEGATIVE), Num(10.0), "1/s",
+            "How fast the fluid takes on the brush's velocity. Raising it drags harder."),
+    ],
+    groups: &[],
+};
+
+static PROBE: Table = Table {
+    name: "probe",
+    doc: "A measurement, written to `probes.csv` each frame.",
+    keys: &[
+        key("name", Name, Absent("its kind"), "", "Name of its column(s), unique."),
+        key("kind",
+            Choice(&["front", "height", "pressure", "velocity", "flow", "body", "energy", "momentum", "density-error"]),
+            Required, "", "What it measures."),
+        key("axis", Choice(&["x", "y", "z"]), Word("x"), "", "Axis of `front` and `flow`."),
+        key("position", Vector(PLACE), Absent("required by height, pressure, velocity and flow"), "m",
+            "Place; `height` ignores y, `flow` uses only the coordinate along `axis`."),
+        key("fluid", Name, Absent("all fluids"), "", "Only this fluid."),
+        key("body", Name, Absent("required by body"), "", "Name of the solid."),
+    ],
+    groups: &[],
+};
+
+static EVENT: Table = Table {
+    name: "event",
+    doc: "Timed input; takes effect at the first step that starts at or after its time.",
+    keys: &[
+        key("time", Number(CLOCK), Required, "s", "When."),
+        key("brush", Kind::Table(&BRUSH), OTHER, "", "Puts a brush down or moves it."),
+        key("brush_up", Integer(0, u32::MAX as u64), OTHER, "", "Lifts the brush of this id."),
+        key("switch", Kind::Table(&PRESS), OTHER, "", "Turns a switch on or off."),
+        key("set", Kind::Table(&SET), OTHER, "", "Changes a number while running."),
+    ],
+    groups: &[Group { keys: &["brush", "brush_up", "switch", "set"], required: true }],
+};
+
+static BRUSH: Table = Table {
+    name: "brush",
+    doc: "A brush that drags the fluid with it.",
+    keys: &[
+        key("id", Integer(0, u32::MAX as u64), Num(0.0), "", "Which brush (several fingers)."),
+        key("position", Vector(PLACE), Required, "m", "Centre."),
+        key("velocity", Vector(SPEED), ZERO, "m/s", "Velocity."),
+        key("radius", Number(LENGTH), Required, "m", "Radius of influence."),
+        key("strength", Number(NOT_NEGATIVE), Num(10.0), "1/s",
+            "How fast the fluid takes on the brush's velocity. Raising it drags harder."),
+    ],
+    groups: &[],
+};
+
+static PRESS: Table = Table {
+    name: "press",
+    doc: "A switch turned on or off.",
+    keys: &[
+        key("name", Name, Required, "", "Name of the switch."),
+        key("on", Kind::Switch, Flag(true), "", "On or off."),
+    ],
+    groups: &[],
+};
+
+static SET: Table = Table {
+    name: "set",
+    doc: "A number changed while running.",
+    keys: &[
+        key("key", Text, Required, "",
+            "`gravity`, `fluid.NAME.viscosity`, `fluid.NAME.surface_tension`, `emitter.NAME.speed` or `force.N.strength` (N from 0)."),
+        key("value", Numbers(ANY), Required, "",
+            "Its new value, in the key's unit: a number, or three for `gravity`."),
+    ],
+    groups: &[],
+};
+
+static SURFACE: Table = Table {
+    name: "surface",
+    doc: "How the surface is built from a frame.",
+    keys: &[
+        key("method", Choice(&["color-field", "surface-value", "marker-count", "volume-fraction"]), Word("surface-value"), "",
+            "Isofunction."),
+        key("cell", Number(range(0.05, 10.0)), Num(0.5), "× spacing",
+            "Cell edge. Raising it coarsens the surface and costs less."),
+    ],
+    groups: &[],
+};
+
+static CAMERA: Table = Table {
+    name: "camera",
+    doc: "A pinhole camera, y up.",
+    keys: &[
+        key("position", Vector(PLACE), Required, "m", "Where it stands."),
+        key("target", Vector(PLACE), Required, "m", "What it looks at."),
+        key("fov", Number(range(1.0, 170.0)), Num(40.0), "°", "Vertical field of view. Raising it shows more."),
+    ],
+    groups: &[],
+};
+
+static SHAPE: Table = Table {
+    name: "shape",
+    doc: "Exactly one of the shapes.",
+    keys: &[
+        key("box", Kind::Table(&BOX), OTHER, "", "Axis-aligned box."),
+        key("sphere", Kind::Table(&SPHERE), OTHER, "", "Ball."),
+        key("cylinder", Kind::Table(&CYLINDER), OTHER, "", "Round cylinder."),
+        key("disc", Kind::Table(&DISC), OTHER, "", "Flat disc, for emitters."),
+        key("mesh", Kind::Table(&MESH), OTHER, "", "Closed triangle mesh."),
+        key("heightfield", Kind::Table(&HEIGHTFIELD), OTHER, "", "Terrain, solid below, for boundaries."),
+    ],
+    groups: &[Group { keys: &["box", "sphere", "cylinder", "disc", "mesh", "heightfield"], required: true }],
+};
+
+const INSIDE: Key = key("inside", Choice(SIDES), Absent("solid"), "", "The boundary's `inside`, written with its shape.");
+
+static BOX: Table = Table {
+    name: "box",
+    doc: "Axis-aligned box.",
+    keys: &[
+        key("min", Vector(PLACE), Required, "m", "Lowest corner."),
+        key("max", Vector(PLACE), Required, "m", "Highest corner."),
+        INSIDE,
+    ],
+    groups: &[],
+};
+
+static SPHERE: Table = Table {
+    name: "sphere",
+    doc: "Ball.",
+    keys: &[
+        key("center", Vector(PLACE), Required, "m", "Centre."),
+        key("radius", Number(LENGTH), Required, "m", "Radius."),
+        INSIDE,
+    ],
+    groups: &[],
+};
+
+static CYLINDER: Table = Table {
+    name: "cylinder",
+    doc: "Round cylinder.",
+    keys: &[
+        key("base", Vector(PLACE), OTHER, "m", "Centre of its lower end."),
+        key("center", Vector(PLACE), OTHER, "m", "Its middle, instead of `base`."),
+        key("axis", Direction, UP, "", "Direction from the lower to the upper end."),
+        key("radius", Number(LENGTH), Required, "m", "Radius."),
+        key("height", Number(LENGTH), Required, "m", "Height along the axis."),
+        INSIDE,
+    ],
+    groups: &[Group { keys: &["base", "center"], required: true }],
+};
+
+static DISC: Table = Table {
+    name: "disc",
+    doc: "Flat disc, for emitters.",
+    keys: &[
+        key("center", Vector(PLACE), Required, "m", "Centre."),
+        key("normal", Direction, Required, "", "Normal; emitters stream along it."),
+        key("radius", Number(LENGTH), Required, "m", "Radius."),
+    ],
+    groups: &[],
+};
+
+static MESH: Table = Table {
+    name: "mesh",
+    doc: "Closed triangle mesh from an OBJ, PLY or STL file; scaled, then rotated, then moved.",
+    keys: &[
+        key("file", Text, Required, "", "File, relative to the scene file's folder."),
+        key("scale", Number(above(0.0, 1e9)), Num(1.0), "", "Factor on all coordinates."),
+        key("rotate", Vector(range(-1e6, 1e6)), ZERO, "°", "Turns about x, then y, then z."),
+        key("translate", Vector(PLACE), ZERO, "m", "Offset."),
+        INSIDE,
+    ],
+    groups: &[],
+};
+
+static HEIGHTFIELD: Table = Table {
+    name: "heightfield",
+    doc: "Terrain over a rectangle of the xz plane; solid below.",
+    keys: &[
+        key("origin", Vector(PLACE), ZERO, "m",
+            "Corner with the smallest x and z; its y is added to all heights."),
+        key("size", Pair(LENGTH), Required, "m", "Extent along x and z."),
+        key("heights", Rows(None, MAX_HEIGHTS), OTHER, "m",
+            "Rows of heights: x along a row, z from row to row; at least 2 × 2."),
+        key("file", Text, OTHER, "", "File of heights, relative to the scene file's folder."),
+    ],
+    groups: &[Group { keys: &["heights", "file"], required: true }],
+};
