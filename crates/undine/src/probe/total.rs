@@ -1,0 +1,61 @@
+//! Probes that sum over all fluid, and bodies.
+
+use glam::DVec3;
+
+use super::Seen;
+use crate::frame::Frame;
+
+/// Kinetic energy Σ ½mv² and potential energy -Σ m g·x (zero at the origin), J.
+pub(super) fn energy(seen: &Seen) -> [f64; 2] {
+    let velocity = seen.velocity();
+    let (mut kinetic, mut potential) = (0.0, 0.0);
+    for (i, p) in seen.particles() {
+        let m = seen.mass(i);
+        let v = velocity.get(i).map_or(DVec3::NAN, |v| glam::Vec3::from(*v).as_dvec3());
+        kinetic += 0.5 * m * v.length_squared();
+        potential -= m * seen.scene.gravity.dot(p);
+    }
+    [kinetic, potential]
+}
+
+/// Momentum Σ mv, kg m/s.
+pub(super) fn momentum(seen: &Seen) -> [f64; 3] {
+    let velocity = seen.velocity();
+    let mut sum = DVec3::ZERO;
+    for (i, _) in seen.particles() {
+        let v = velocity.get(i).map_or(DVec3::NAN, |v| glam::Vec3::from(*v).as_dvec3());
+        sum += v * seen.mass(i);
+    }
+    sum.to_array()
+}
+
+/// Mean and greatest |ρ-ρ0|/ρ0 of the particles inside the fluid, which are those without a normal. At a free
+/// surface the kernel reaches into air, so its density says nothing.
+pub(super) fn density_error(seen: &Seen) -> [f64; 2] {
+    let Some(density) = seen.frame.particles.scalar("density") else { return [f64::NAN; 2] };
+    let normal = seen.frame.particles.vector("normal").unwrap_or(&[]);
+    let (mut sum, mut most, mut count) = (0.0, 0.0f64, 0u64);
+    for (i, _) in seen.particles() {
+        if normal.get(i).is_some_and(|n| *n != [0.0; 3]) {
+            continue;
+        }
+        let rest = seen.density(i);
+        let error = (density.get(i).map_or(f64::NAN, |d| f64::from(*d)) - rest).abs() / rest;
+        sum += error;
+        most = if error.is_nan() { error } else { most.max(error) };
+        count += 1;
+    }
+    if count == 0 { [f64::NAN; 2] } else { [sum / count as f64, most] }
+}
+
+/// Centre and velocity of a body: the means over its nodes.
+pub(super) fn body(frame: &Frame, body: Option<usize>) -> [f64; 6] {
+    let Some(body) = body.and_then(|b| frame.solids.get(b)).filter(|b| !b.nodes.is_empty()) else {
+        return [f64::NAN; 6];
+    };
+    let mean = |all: &[[f32; 3]]| -> DVec3 {
+        all.iter().map(|v| glam::Vec3::from(*v).as_dvec3()).sum::<DVec3>() / all.len() as f64
+    };
+    let (x, v) = (mean(&body.nodes), mean(&body.velocity));
+    [x.x, x.y, x.z, v.x, v.y, v.z]
+}

@@ -1,0 +1,154 @@
+//! Validation: scenes with known answers, run and measured. One parameter set per model serves all its cases: a
+//! case chooses geometry, spacing, physical properties and duration, never a model's dials.
+//!
+//! `undine validate` runs them in full; tests run them `quick` (coarser, with stated looser gates).
+
+mod collapse;
+mod conservation;
+mod drop;
+mod fit;
+mod lab;
+mod lattice;
+mod slosh;
+mod tank;
+
+use crate::export::Plot;
+use crate::scene::SceneError;
+use crate::scene::error::nearest;
+use crate::world::WorldError;
+
+pub use lab::Lab;
+
+/// A scene (or a few) with a known answer.
+#[derive(Clone, Copy, Debug)]
+pub struct Case {
+    /// Its name.
+    pub name: &'static str,
+    /// The model it runs.
+    pub model: &'static str,
+    /// What it measures against what.
+    pub what: &'static str,
+    run: fn(&mut Lab) -> Result<(), CaseError>,
+}
+
+/// One number against its reference.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Check {
+    /// Name of the case.
+    pub case: &'static str,
+    /// The model.
+    pub model: &'static str,
+    /// What was measured.
+    pub what: String,
+    /// The measured value.
+    pub measured: f64,
+    /// The value it should have.
+    pub reference: f64,
+    /// How far it is off; the unit is that of the gate (often a share of the reference).
+    pub error: f64,
+    /// The greatest error that passes.
+    pub gate: f64,
+    /// Whether it passes. An error that is not a number does not.
+    pub pass: bool,
+}
+
+/// What a case yields.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// The numbers.
+    pub checks: Vec<Check>,
+    /// Plots and their file names, without extension.
+    pub plots: Vec<(String, Plot)>,
+}
+
+impl Outcome {
+    /// Whether every check passes.
+    pub fn passes(&self) -> bool {
+        self.checks.iter().all(|c| c.pass)
+    }
+}
+
+/// Why a case could not be measured to its end.
+#[derive(Debug, thiserror::Error)]
+enum CaseError {
+    #[error("{0}")]
+    Scene(#[from] SceneError),
+    #[error("{0}")]
+    World(#[from] WorldError),
+    #[error("{0}")]
+    Trouble(#[from] crate::models::Trouble),
+}
+
+/// All cases of all models.
+pub fn cases() -> &'static [Case] {
+    static CASES: &[Case] = &[
+        Case {
+            name: "lattice",
+            model: "sph",
+            what: "kernel sums over the cubic lattice against exact values",
+            run: lattice::run,
+        },
+        Case {
+            name: "dam-break",
+            model: "sph",
+            what: "front and height of a collapsing column (Martin & Moyce 1952)",
+            run: collapse::martin_moyce,
+        },
+        Case {
+            name: "koshizuka",
+            model: "sph",
+            what: "front of a collapsing column (Koshizuka & Oka 1996)",
+            run: collapse::koshizuka_oka,
+        },
+        Case {
+            name: "hydrostatic",
+            model: "sph",
+            what: "pressure ρg(H-y) and rest in a tank 0.5 m deep",
+            run: tank::run,
+        },
+        Case {
+            name: "drop",
+            model: "sph",
+            what: "pressure 2σ/R in drops of several sizes, tensions and spacings",
+            run: drop::laplace,
+        },
+        Case {
+            name: "cube-to-sphere",
+            model: "sph",
+            what: "a cube of fluid pulls itself into a sphere",
+            run: drop::cube_to_sphere,
+        },
+        Case {
+            name: "sloshing",
+            model: "sph",
+            what: "period of the first mode in a tank 1 m long, 0.5 m deep",
+            run: slosh::run,
+        },
+        Case {
+            name: "conservation",
+            model: "sph",
+            what: "momentum of isolated and colliding drops; mirror and quarter-turn symmetry",
+            run: conservation::run,
+        },
+    ];
+    CASES
+}
+
+/// The case of that name.
+pub fn find(name: &str) -> Option<&'static Case> {
+    cases().iter().find(|c| c.name == name)
+}
+
+/// The name of a case most like the given one.
+pub fn nearest_name(name: &str) -> Option<&'static str> {
+    nearest(name, cases().iter().map(|c| c.name))
+}
+
+/// Runs a case. `progress` hears the share of the work done, 0 to 1. A run that breaks down is a failed check.
+pub fn run(case: &Case, quick: bool, progress: &mut dyn FnMut(f64)) -> Outcome {
+    let mut lab = Lab::new(case, quick, progress);
+    if let Err(error) = (case.run)(&mut lab) {
+        lab.check(format!("runs to its end: {error}"), f64::NAN, 0.0, f64::NAN, 0.0);
+    }
+    lab.into_outcome()
+}
