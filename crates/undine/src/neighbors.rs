@@ -232,13 +232,16 @@ impl Grid {
         }
     }
 
-    /// Calls `visit` with each run of sorted particles that can hold neighbours of the local point `p`, in a
-    /// fixed order.
-    #[inline(always)]
-    pub fn sweeps(&self, p: [f32; 3], mut visit: impl FnMut(Sweep)) {
+    /// The runs of sorted particles that can hold neighbours of the local point `p`, in a fixed order.
+    ///
+    /// Returned as a list, not through a callback: a closure inside a SIMD loop would be compiled without its
+    /// instruction set.
+    #[inline]
+    pub fn sweeps(&self, p: [f32; 3]) -> Sweeps {
         let [ax, ay, az] = &self.axis;
         let rows_y = rows(ay, p[1]);
         let rows_z = rows(az, p[2]);
+        let mut out = Sweeps { list: [Sweep::default(); MAX_SWEEPS], len: 0 };
         for &(cz, shift_z, dz) in &rows_z {
             for &(cy, shift_y, dy) in &rows_y {
                 let rest = 1.0 - dy * dy - dz * dz;
@@ -249,15 +252,11 @@ impl Grid {
                 let row = (cz * ay.cells + cy) * ax.cells;
                 let low = ((p[0] - reach) * ax.scale).floor() as i32;
                 let high = ((p[0] + reach) * ax.scale).floor() as i32;
-                let run = |low: i32, high: i32, shift_x: f32| Sweep {
-                    start: self.start[(row + low) as usize],
-                    end: self.start[(row + high) as usize + 1],
-                    shift: [shift_x, shift_y, shift_z],
-                };
                 match ax.wrap {
                     Wrap::Ends => {
                         if high >= 0 && low < ax.cells {
-                            visit(run(low.max(0), high.min(ax.cells - 1), 0.0));
+                            let (low, high) = (low.max(0), high.min(ax.cells - 1));
+                            self.push(&mut out, row + low, row + high, [0.0, shift_y, shift_z]);
                         }
                     }
                     Wrap::Shared | Wrap::Periodic(_) => {
@@ -268,12 +267,42 @@ impl Grid {
                             let first = turn * ax.cells;
                             let a = low.max(first) - first;
                             let b = high.min(first + ax.cells - 1) - first;
-                            visit(run(a, b, -(turn as f32) * length));
+                            let shift_x = -(turn as f32) * length;
+                            self.push(&mut out, row + a, row + b, [shift_x, shift_y, shift_z]);
                         }
                     }
                 }
             }
         }
+        out
+    }
+
+    #[inline(always)]
+    fn push(&self, out: &mut Sweeps, first: i32, last: i32, shift: [f32; 3]) {
+        let (start, end) = (self.start[first as usize], self.start[last as usize + 1]);
+        if start < end && out.len < MAX_SWEEPS {
+            out.list[out.len] = Sweep { start, end, shift };
+            out.len += 1;
+        }
+    }
+}
+
+/// Nine rows, each in at most four parts: a period is at least one support long.
+const MAX_SWEEPS: usize = 36;
+
+/// The sweeps of one point.
+#[derive(Clone, Copy, Debug)]
+pub struct Sweeps {
+    list: [Sweep; MAX_SWEEPS],
+    len: usize,
+}
+
+impl std::ops::Deref for Sweeps {
+    type Target = [Sweep];
+
+    #[inline(always)]
+    fn deref(&self) -> &[Sweep] {
+        &self.list[..self.len]
     }
 }
 
@@ -366,7 +395,7 @@ mod tests {
     fn neighbors(s: &Sorted) -> Vec<(u32, u32)> {
         let mut pairs = Vec::new();
         for (k, &p) in s.local.iter().enumerate() {
-            s.grid.sweeps(p, |sweep| {
+            for sweep in s.grid.sweeps(p).iter() {
                 for j in sweep.start..sweep.end {
                     let q = s.local[j as usize];
                     let d = std::array::from_fn(|a| p[a] + sweep.shift[a] - q[a]);
@@ -374,7 +403,7 @@ mod tests {
                         pairs.push((s.order[k], s.order[j as usize]));
                     }
                 }
-            });
+            }
         }
         pairs.sort_unstable();
         pairs

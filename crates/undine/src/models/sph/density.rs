@@ -67,34 +67,39 @@ pub fn sums_in<L: Lanes>(work: &Work, grid: &Grid, first: usize, records: &mut [
     for (k, record) in records.iter_mut().enumerate() {
         let p = work.at(first + k);
         let mut sum = L::splat(0.0);
-        grid.sweeps(p, |sweep| {
-            let q: [L; 3] = std::array::from_fn(|a| L::splat(p[a] + sweep.shift[a]));
+        for sweep in grid.sweeps(p).iter() {
+            let q = shifted(p, sweep.shift);
             let (mut j, end) = (sweep.start as usize, sweep.end as usize);
-            let mut w3 = |j: usize, keep: L| {
-                // SAFETY: j < n, and the arrays are eight longer than n.
-                let (x, y, z) = unsafe {
-                    (
-                        L::load(work.x.as_ptr().add(j)),
-                        L::load(work.y.as_ptr().add(j)),
-                        L::load(work.z.as_ptr().add(j)),
-                    )
-                };
-                let (dx, dy, dz) = (q[0].sub(x), q[1].sub(y), q[2].sub(z));
-                let r2 = dz.mul_add(dz, dy.mul_add(dy, dx.mul(dx)));
+            while j < end {
+                // SAFETY: j < n, and the arrays are eight longer than n; the tail has 16 entries and is read from
+                // at most 7 on.
+                let (r2, keep) = unsafe { (square_distance(q, work, j), L::load(TAIL.as_ptr().add(8 - (end - j).min(8)))) };
                 let w = one.sub(r2).max(L::splat(0.0)).mul(keep);
                 sum = w.mul(w).mul_add(w, sum);
-            };
-            while j + 8 <= end {
-                w3(j, one);
                 j += 8;
             }
-            if j < end {
-                // SAFETY: the table has 16 entries and 8 - (end - j) is between 1 and 7.
-                w3(j, unsafe { L::load(TAIL.as_ptr().add(8 - (end - j))) });
-            }
-        });
+        }
         record[VOLUME] = sum.sum();
     }
+}
+
+/// A point moved to its periodic image, in all lanes.
+#[inline(always)]
+pub fn shifted<L: Lanes>(p: [f32; 3], shift: [f32; 3]) -> [L; 3] {
+    [L::splat(p[0] + shift[0]), L::splat(p[1] + shift[1]), L::splat(p[2] + shift[2])]
+}
+
+/// Squared distances of `q` to the eight particles from j on.
+///
+/// # Safety
+/// j must be below the number of particles.
+#[inline(always)]
+pub unsafe fn square_distance<L: Lanes>(q: [L; 3], work: &Work, j: usize) -> L {
+    // SAFETY: the arrays are eight longer than the number of particles.
+    let (x, y, z) =
+        unsafe { (L::load(work.x.as_ptr().add(j)), L::load(work.y.as_ptr().add(j)), L::load(work.z.as_ptr().add(j))) };
+    let (dx, dy, dz) = (q[0].sub(x), q[1].sub(y), q[2].sub(z));
+    dz.mul_add(dz, dy.mul_add(dy, dx.mul(dx)))
 }
 
 /// Eight ones, then eight zeros: read from 8 - n on, it keeps the first n lanes.

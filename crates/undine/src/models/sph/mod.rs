@@ -192,12 +192,12 @@ impl Solver for Sph {
         let reach = (distance / self.params.h) as f32;
         let mut found = false;
         // Sweeps reach h; emitters ask for less.
-        self.grid.sweeps(p, |sweep| {
+        for sweep in self.grid.sweeps(p).iter() {
             for j in sweep.start as usize..sweep.end as usize {
                 let q = self.work.at(j);
                 found |= is_neighbor(std::array::from_fn(|a| (p[a] + sweep.shift[a] - q[a]) / reach));
             }
-        });
+        }
         found
     }
 

@@ -96,12 +96,12 @@ pub fn largest_term(
         }
     };
     let mut around = Vec::new();
-    grid.sweeps(at, |sweep| {
+    for sweep in grid.sweeps(at).iter() {
         for j in sweep.start as usize..sweep.end as usize {
             let q = work.at(j);
             around.push(neighbor(j, std::array::from_fn(|a| at[a] + sweep.shift[a] - q[a])));
         }
-    });
+    }
     let t = terms(p, tension, &neighbor(i, [0.0; 3]), &around);
     [("pressure", t.pressure), ("viscosity", t.viscosity), ("surface tension", t.tension)]
         .map(|(name, a)| (name, a.length()))

@@ -19,14 +19,14 @@ pub fn normals(work: &Work, grid: &Grid, p: &Params) -> Vec<[f32; 3]> {
         .map(|i| {
             let at = work.at(i);
             let mut n = [0.0f32; 3];
-            grid.sweeps(at, |sweep| {
+            for sweep in grid.sweeps(at).iter() {
                 for r in &work.records[sweep.start as usize..sweep.end as usize] {
                     let d: [f32; 3] = std::array::from_fn(|a| at[a] + sweep.shift[a] - r[a]);
                     let w = (1.0 - d[0] * d[0] - d[1] * d[1] - d[2] * d[2]).max(0.0);
                     let g = r[VOLUME] * w * w;
                     n = std::array::from_fn(|a| n[a] + g * d[a]);
                 }
-            });
+            }
             let length = factor * (n[0] * n[0] + n[1] * n[1] + n[2] * n[2]).sqrt();
             if length > SURFACE { n.map(|v| v * factor / length) } else { [0.0; 3] }
         })
