@@ -35,7 +35,7 @@ impl ShapeBuilder<'_> {
         let choice = entry.maybe_table("shape")?;
         let kind = choice.which(&KINDS);
         if !allowed.contains(&kind) {
-            let message = format!("a {} cannot be a {kind}", entry.name());
+            let message = format!("`[[{}]]` cannot have the shape `{kind}`", entry.name());
             choice.fail(kind, message, format!("one of: {}", allowed.join(", ")));
             return None;
         }
@@ -43,7 +43,7 @@ impl ShapeBuilder<'_> {
         if entry.name() != "boundary" && kind != "disc" && kind != "heightfield" && shape.has("inside") {
             shape.fail(
                 "inside",
-                format!("a {} has no `inside`", entry.name()),
+                format!("`[[{}]]` has no `inside`", entry.name()),
                 "it only in a `[[boundary]]`",
             );
         }

@@ -20,6 +20,8 @@ pub mod schema;
 mod set;
 pub mod shape;
 mod spec;
+#[cfg(test)]
+mod tests;
 
 pub use build_event::events_to_toml;
 pub use error::{Problem, SceneError};
