@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use glam::{DMat3, DVec3};
+use glam::DVec3;
 
 use super::mesh::TriMesh;
 use super::shape::Heightfield;
@@ -20,23 +20,16 @@ pub trait Files {
 pub struct Placement {
     /// Factor on all coordinates.
     pub scale: f64,
-    /// Rotation matrix.
-    pub rotation: DMat3,
+    /// Turns about x, then y, then z, degrees.
+    pub rotate: DVec3,
     /// Offset, m.
-    pub translation: DVec3,
+    pub translate: DVec3,
 }
 
 impl Placement {
-    /// From a scale, turns about x, then y, then z in degrees, and an offset.
-    pub fn new(scale: f64, degrees: DVec3, translation: DVec3) -> Self {
-        let [x, y, z] = degrees.to_array().map(f64::to_radians);
-        let rotation = DMat3::from_rotation_z(z) * DMat3::from_rotation_y(y) * DMat3::from_rotation_x(x);
-        Placement { scale, rotation, translation }
-    }
-
-    /// Where a point of the file goes.
-    pub fn apply(&self, point: DVec3) -> DVec3 {
-        self.rotation * (self.scale * point) + self.translation
+    /// The mesh moved to its place.
+    pub fn apply(&self, mesh: &TriMesh) -> TriMesh {
+        mesh.transformed(self.scale, self.rotate, self.translate)
     }
 }
 
@@ -45,12 +38,12 @@ impl Placement {
 pub struct Disk;
 
 impl Files for Disk {
-    fn mesh(&self, path: &Path, _placement: &Placement) -> Result<TriMesh, String> {
-        Err(format!("mesh files cannot be read yet: {}", path.display()))
+    fn mesh(&self, path: &Path, placement: &Placement) -> Result<TriMesh, String> {
+        TriMesh::load(path).map(|mesh| placement.apply(&mesh)).map_err(|error| error.to_string())
     }
 
-    fn heightfield(&self, path: &Path, _origin: DVec3, _size: [f64; 2]) -> Result<Heightfield, String> {
-        Err(format!("height files cannot be read yet: {}", path.display()))
+    fn heightfield(&self, path: &Path, origin: DVec3, size: [f64; 2]) -> Result<Heightfield, String> {
+        Heightfield::load(path, origin, size).map_err(|error| error.to_string())
     }
 }
 

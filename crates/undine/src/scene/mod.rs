@@ -3,18 +3,27 @@
 //! [`Scene::load`] reads a TOML file or a built-in scene; every key is described once in `keys.rs`, from which
 //! the checks, the "did you mean" and the JSON Schema all follow.
 
+pub mod aabb;
 mod build;
 mod build_event;
 mod build_shape;
 pub mod builtin;
+mod bvh;
 mod check;
+mod distance_grid;
 pub mod error;
 pub mod files;
+pub mod fill;
+pub mod heightfield;
 #[rustfmt::skip] // a table reads better as one
 mod keys;
 mod load;
 pub mod mesh;
+pub mod mesh_io;
+mod mesh_make;
+mod mesh_topology;
 mod node;
+mod primitives;
 mod read;
 pub mod schema;
 mod set;
@@ -22,6 +31,7 @@ pub mod shape;
 mod spec;
 #[cfg(test)]
 mod tests;
+mod triangle;
 
 pub use build_event::events_to_toml;
 pub use error::{Problem, SceneError};

@@ -29,15 +29,15 @@ impl Files for FakeFiles {
             return Err(format!("{} was not found", path.display()));
         }
         let corners = [DVec3::ZERO, DVec3::X, DVec3::Y, DVec3::Z];
-        let vertices = corners.map(|corner| placement.apply(corner)).to_vec();
-        Ok(TriMesh { vertices, triangles: vec![[0, 2, 1], [0, 3, 2], [0, 1, 3], [1, 2, 3]] })
+        let mesh = TriMesh::new(corners.to_vec(), vec![[0, 2, 1], [0, 3, 2], [0, 1, 3], [1, 2, 3]]);
+        Ok(placement.apply(&mesh.unwrap()))
     }
 
     fn heightfield(&self, path: &Path, origin: DVec3, size: [f64; 2]) -> Result<Heightfield, String> {
         if !path.ends_with("hills.txt") {
             return Err(format!("{} was not found", path.display()));
         }
-        Ok(Heightfield { origin, size, samples: [2, 2], heights: vec![0.0, 0.1, 0.2, 0.3] })
+        Ok(Heightfield::new(origin, size, [2, 2], vec![0.0, 0.1, 0.2, 0.3]).unwrap())
     }
 }
 

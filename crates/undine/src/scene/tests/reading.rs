@@ -65,7 +65,7 @@ fn every_key_reaches_the_scene() {
     assert_eq!((glass.inside, glass.open_top, glass.slip), (Inside::Hollow, true, Slip::NoSlip));
     assert_eq!((glass.thickness, glass.adhesion), (Some(0.05), 0.25));
     let rotate = glass.motion.rotate.as_ref().unwrap();
-    assert_eq!((rotate.axis, rotate.speed, rotate.angle, rotate.start), (DVec3::Z, -6.28, Some(1.5), 0.5));
+    assert_eq!((rotate.axis, rotate.speed, rotate.angle, rotate.start), (DVec3::Z, -6.5, Some(1.5), 0.5));
     let translate = glass.motion.translate.as_ref().unwrap();
     assert_eq!((translate.frequency, translate.start, translate.stop), (2.0, 1.0, 3.0));
     let Shape::Heightfield(field) = &scene.boundaries[1].shape else { panic!() };
@@ -240,6 +240,19 @@ fn a_scene_file_is_loaded_from_disk_and_binary_files_are_refused() {
     std::fs::write(&file, SMALL).unwrap();
     let loaded = Scene::load(file.to_str().unwrap(), &[]).unwrap();
     assert_eq!((&loaded.name[..], &loaded.text[..], &loaded.base_dir), ("mine", SMALL, &folder));
+    let corners = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\n";
+    std::fs::write(folder.join("stone.obj"), format!("{corners}f 1 3 2\nf 1 4 3\nf 1 2 4\nf 2 3 4\n"))
+        .unwrap();
+    std::fs::write(folder.join("sheet.obj"), format!("{corners}f 1 3 2\n")).unwrap();
+    let with_mesh = |name: &str| {
+        std::fs::write(&file, format!("{SMALL}shape = {{ mesh = {{ file = '{name}' }} }}\n")).unwrap();
+        Scene::load(file.to_str().unwrap(), &[])
+    };
+    let stone = with_mesh("stone.obj").unwrap();
+    assert!(matches!(stone.scene.fluids[0].shape, Some(Shape::Mesh(_))));
+    assert_eq!(Scene::parse(&stone.text, "x", Path::new("/"), &[]).unwrap().scene, stone.scene);
+    assert!(with_mesh("sheet.obj").unwrap_err().to_string().contains("not closed"));
+    assert!(with_mesh("lost.obj").unwrap_err().to_string().contains("lost.obj"));
     std::fs::write(&file, [0xff, 0xfe, 0x00]).unwrap();
     assert!(Scene::load(file.to_str().unwrap(), &[]).unwrap_err().to_string().contains("UTF-8"));
     std::fs::remove_dir_all(&folder).unwrap();
