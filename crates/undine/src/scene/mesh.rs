@@ -168,12 +168,13 @@ impl TriMesh {
         if known.least > reach && known.signed > 0.0 {
             return None;
         }
-        // Only in an open mesh is "nothing within reach" an answer; in a closed one the sign still matters.
-        let most = if self.closed { known.most } else { known.most.min(reach * (1.0 + 1e-9)) };
+        // Where the point may be inside, finding nothing within reach is no answer yet.
+        let outside = !self.closed || (known.least > 0.0 && known.signed > 0.0);
+        let most = if outside { known.most.min(reach * (1.0 + 1e-9)) } else { known.most };
         let nearest = match self.search(p, most * most) {
             Some(hit) => self.signed(p, hit),
-            None if self.closed => self.nearest_below(p, f64::INFINITY),
-            None => return None,
+            None if outside => return None,
+            None => self.nearest_below(p, f64::INFINITY),
         };
         (nearest.distance <= reach).then_some(nearest)
     }
