@@ -132,6 +132,44 @@ mod avx2 {
     #[derive(Clone, Copy)]
     pub struct Avx2(__m256);
 
+    // Functions, not closures, throughout: a closure would be compiled without the instruction set of its
+    // surroundings and every intrinsic in it become a call.
+
+    /// Components `upper..upper+4` of the records `index[k]` (lower half) and `index[k+4]` (upper half).
+    ///
+    /// # Safety
+    /// As [`Lanes::gather8`].
+    #[inline(always)]
+    unsafe fn pair(base: *const [f32; 8], index: *const u32, k: usize, upper: usize) -> __m256 {
+        // SAFETY: the indices are in bounds, and `upper` is 0 or 4.
+        unsafe {
+            let low = _mm_loadu_ps(base.add(*index.add(k) as usize).cast::<f32>().add(upper));
+            let high = _mm_loadu_ps(base.add(*index.add(k + 4) as usize).cast::<f32>().add(upper));
+            _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(low), high)
+        }
+    }
+
+    /// Four components of eight records, transposed.
+    ///
+    /// # Safety
+    /// As [`Lanes::gather8`].
+    #[inline(always)]
+    unsafe fn four(base: *const [f32; 8], index: *const u32, upper: usize) -> [__m256; 4] {
+        // SAFETY: passed on.
+        unsafe {
+            let (a, b) = (pair(base, index, 0, upper), pair(base, index, 1, upper));
+            let (c, d) = (pair(base, index, 2, upper), pair(base, index, 3, upper));
+            let (ab0, ab1) = (_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
+            let (cd0, cd1) = (_mm256_unpacklo_ps(c, d), _mm256_unpackhi_ps(c, d));
+            [
+                _mm256_shuffle_ps::<0x44>(ab0, cd0),
+                _mm256_shuffle_ps::<0xEE>(ab0, cd0),
+                _mm256_shuffle_ps::<0x44>(ab1, cd1),
+                _mm256_shuffle_ps::<0xEE>(ab1, cd1),
+            ]
+        }
+    }
+
     // SAFETY (all blocks below): plain register arithmetic; the instruction set was checked at run time before
     // the enclosing `target_feature` function was entered.
     #[allow(clippy::undocumented_unsafe_blocks)]
@@ -189,25 +227,9 @@ mod avx2 {
         #[inline(always)]
         unsafe fn gather8(base: *const [f32; 8], index: *const u32) -> [Self; 8] {
             unsafe {
-                let half = |k: usize, upper: usize| {
-                    _mm_loadu_ps(base.add(*index.add(k) as usize).cast::<f32>().add(upper))
-                };
-                let pair = |k: usize, upper: usize| {
-                    _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(half(k, upper)), half(k + 4, upper))
-                };
-                let four = |u: usize| {
-                    let (a, b, c, d) = (pair(0, u), pair(1, u), pair(2, u), pair(3, u));
-                    let (ab0, ab1) = (_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
-                    let (cd0, cd1) = (_mm256_unpacklo_ps(c, d), _mm256_unpackhi_ps(c, d));
-                    [
-                        Avx2(_mm256_shuffle_ps::<0x44>(ab0, cd0)),
-                        Avx2(_mm256_shuffle_ps::<0xEE>(ab0, cd0)),
-                        Avx2(_mm256_shuffle_ps::<0x44>(ab1, cd1)),
-                        Avx2(_mm256_shuffle_ps::<0xEE>(ab1, cd1)),
-                    ]
-                };
-                let ([x, y, z, w], [a, b, c, d]) = (four(0), four(4));
-                [x, y, z, w, a, b, c, d]
+                let [x, y, z, w] = four(base, index, 0);
+                let [a, b, c, d] = four(base, index, 4);
+                [Avx2(x), Avx2(y), Avx2(z), Avx2(w), Avx2(a), Avx2(b), Avx2(c), Avx2(d)]
             }
         }
         #[inline(always)]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-/// Picture size, px.
+/// Picture size, px; wider with a legend beside the plot.
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 450.0;
 /// Room for title, axis labels and numbers around the plotting area, px.
@@ -26,6 +26,14 @@ struct Series {
     name: String,
     data: Vec<(f64, f64)>,
     joined: bool,
+}
+
+/// Place of the legend, px.
+struct Legend {
+    left: f64,
+    top: f64,
+    width: f64,
+    height: f64,
 }
 
 /// A plot. Values that are not finite are left out (a line breaks there).
@@ -74,11 +82,16 @@ impl Plot {
         let x_axis = Axis::over(finite().map(|p| p.0), LEFT, WIDTH - RIGHT);
         let y_axis = Axis::over(finite().map(|p| p.1), HEIGHT - BOTTOM, TOP);
 
+        let legend = self.place_legend(&x_axis, &y_axis);
+        let (width, height) = legend.as_ref().map_or((WIDTH, HEIGHT), |l| {
+            (WIDTH.max(l.left + l.width + 14.0).ceil(), HEIGHT.max(l.top + l.height + 14.0).ceil())
+        });
+
         let mut svg = String::new();
         let _ = write!(
             svg,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{HEIGHT}\" \
-             viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" \
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
+             viewBox=\"0 0 {width} {height}\" role=\"img\" \
              font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\" font-size=\"13\" fill=\"#333\">\n\
              <title>{}</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
             escape(&self.title)
@@ -96,7 +109,9 @@ impl Plot {
                 draw_series(&mut svg, number, series, &x_axis, &y_axis);
             }
         }
-        self.draw_legend(&mut svg, &x_axis, &y_axis);
+        if let Some(legend) = &legend {
+            self.draw_legend(&mut svg, legend);
+        }
         svg += "</svg>\n";
         svg
     }
@@ -147,36 +162,39 @@ impl Plot {
         );
     }
 
-    /// The legend goes to the corner with the fewest values under it.
-    fn draw_legend(&self, svg: &mut String, x_axis: &Axis, y_axis: &Axis) {
-        let named: Vec<(usize, &Series)> =
-            self.series.iter().enumerate().filter(|(_, s)| !s.name.is_empty()).collect();
-        if named.is_empty() {
-            return;
-        }
-        // No font to measure with: 7.2 px is a little over the mean letter at 13 px.
-        let longest = named.iter().map(|(_, s)| s.name.chars().count()).max().unwrap_or(0);
-        let width = (46.0 + 7.2 * longest as f64).min(WIDTH - LEFT - RIGHT - 20.0);
+    /// The legend goes to the corner with the fewest values under it, or beside the plot if it would hide some
+    /// everywhere.
+    fn place_legend(&self, x_axis: &Axis, y_axis: &Axis) -> Option<Legend> {
+        let named: Vec<&Series> = self.series.iter().filter(|s| !s.name.is_empty()).collect();
+        // No font to measure with: 7.8 px is a little over the mean letter of a wide font at 13 px.
+        let longest = named.iter().map(|s| s.name.chars().count()).max()?;
+        let width = 46.0 + 7.8 * longest as f64;
         let height = named.len() as f64 * ROW + 10.0;
-        let lefts = [WIDTH - RIGHT - width - 10.0, LEFT + 10.0];
-        let tops = [TOP + 8.0, HEIGHT - BOTTOM - height - 8.0];
-        let covered = |left: f64, top: f64| {
+        let covered = |&(left, top): &(f64, f64)| {
             let inside = |x: f64, y: f64| {
                 let (x, y) = (x_axis.place(x), y_axis.place(y));
                 x > left - 6.0 && x < left + width + 6.0 && y > top - 6.0 && y < top + height + 6.0
             };
             // Each series counts by its share, or a dense line would outvote the others.
-            named
-                .iter()
-                .filter(|(_, s)| !s.data.is_empty())
-                .map(|(_, s)| s.data.iter().filter(|p| inside(p.0, p.1)).count() as f64 / s.data.len() as f64)
-                .sum::<f64>()
+            let share = |s: &Series| {
+                s.data.iter().filter(|p| inside(p.0, p.1)).count() as f64 / s.data.len().max(1) as f64
+            };
+            self.series.iter().map(share).sum::<f64>()
         };
-        let (left, top) = tops
+        let lefts = [WIDTH - RIGHT - width - 10.0, LEFT + 10.0];
+        let tops = [TOP + 8.0, HEIGHT - BOTTOM - height - 8.0];
+        let fits = width < 0.6 * (WIDTH - LEFT - RIGHT) && height < HEIGHT - TOP - BOTTOM - 16.0;
+        let corner = tops
             .into_iter()
             .flat_map(|top| lefts.map(|left| (left, top)))
-            .min_by(|a, b| covered(a.0, a.1).total_cmp(&covered(b.0, b.1)))
-            .unwrap_or((lefts[0], tops[0]));
+            .min_by(|a, b| covered(a).total_cmp(&covered(b)))
+            .filter(|corner| fits && covered(corner) < 0.02);
+        let (left, top) = corner.unwrap_or((WIDTH - 6.0, TOP));
+        Some(Legend { left, top, width, height })
+    }
+
+    fn draw_legend(&self, svg: &mut String, legend: &Legend) {
+        let Legend { left, top, width, height } = *legend;
         let _ = writeln!(
             svg,
             "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"3\" fill=\"#fff\" fill-opacity=\"0.88\" stroke=\"#ddd\"/>",
@@ -185,7 +203,9 @@ impl Plot {
             round(width),
             round(height)
         );
-        for (row, (number, series)) in named.into_iter().enumerate() {
+        for (row, (number, series)) in
+            self.series.iter().enumerate().filter(|(_, s)| !s.name.is_empty()).enumerate()
+        {
             let y = top + 5.0 + (row as f64 + 0.5) * ROW;
             let (left, y) = (round(left), round(y));
             if series.joined {
@@ -212,11 +232,10 @@ impl Plot {
 }
 
 fn draw_series(svg: &mut String, number: usize, series: &Series, x_axis: &Axis, y_axis: &Axis) {
-    svg.push_str("<g clip-path=\"url(#area)\">");
     if series.joined {
         let _ = write!(
             svg,
-            "<path fill=\"none\" stroke=\"{}\" stroke-width=\"2\" stroke-linejoin=\"round\" stroke-linecap=\"round\"{} d=\"",
+            "<path fill=\"none\" stroke=\"{}\" stroke-width=\"2\" stroke-linejoin=\"round\" stroke-linecap=\"round\" clip-path=\"url(#area)\"{} d=\"",
             colour(number),
             dash(number)
         );
@@ -237,7 +256,7 @@ fn draw_series(svg: &mut String, number: usize, series: &Series, x_axis: &Axis, 
             mark(svg, number, x_axis.place(x), y_axis.place(y));
         }
     }
-    svg.push_str("</g>\n");
+    svg.push('\n');
 }
 
 /// A mark; shapes differ as well as colours.
@@ -318,13 +337,17 @@ impl Axis {
 
     fn label(&self, tick: f64) -> String {
         let size = self.low.abs().max(self.high.abs());
-        let digits = |x: f64| (-x.log10().floor()).max(0.0) as usize;
         let text = if (1e-4..1e6).contains(&size) {
-            let decimals = digits(self.step * 1.000_001);
+            // As many digits as the step itself has: 0.25 needs two, 0.2 one.
+            let whole = |d: &usize| {
+                let scaled = self.step * 10f64.powi(*d as i32);
+                (scaled - scaled.round()).abs() < 1e-6 * scaled
+            };
+            let decimals = (0..=15).find(whole).unwrap_or(15);
             format!("{tick:.decimals$}")
         } else {
-            // As many digits as neighbouring ticks need to differ.
-            let decimals = ((size / self.step).log10().ceil()).clamp(0.0, 15.0) as usize;
+            // As many digits as neighbouring ticks need to differ, and one more for steps of 2.5.
+            let decimals = ((size / self.step).log10().ceil() + 1.0).clamp(0.0, 15.0) as usize;
             let text = format!("{tick:.decimals$e}");
             match text.split_once('e') {
                 Some((number, exponent)) if number.contains('.') => {
@@ -335,9 +358,9 @@ impl Axis {
         };
         match text.strip_prefix('-') {
             Some(rest) if rest.bytes().all(|b| matches!(b, b'0' | b'.' | b'e')) => "0".to_owned(),
-            Some(rest) => format!("\u{2212}{rest}"),
             None if text == "0e0" => "0".to_owned(),
-            None => text,
+            // The true minus sign; a hyphen is hard to see.
+            _ => text.replace('-', "\u{2212}"),
         }
     }
 }
@@ -384,8 +407,10 @@ mod tests {
             axis.ticks().map(|t| axis.label(t)).collect()
         };
         assert_eq!(labels(0.0, 1.0), ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
+        assert_eq!(labels(0.0, 1.25), ["0.00", "0.25", "0.50", "0.75", "1.00", "1.25"]);
+        assert_eq!(labels(1.0, 1.4e6)[4..], ["1e6", "1.25e6", "1.5e6"].map(String::from)[..]);
         assert_eq!(labels(-2.0, 3.0), ["−2", "−1", "0", "1", "2", "3"]);
-        assert_eq!(labels(0.0, 4e-7), ["0", "1e-7", "2e-7", "3e-7", "4e-7"]);
+        assert_eq!(labels(0.0, 4e-7), ["0", "1e−7", "2e−7", "3e−7", "4e−7"]);
         assert_eq!(labels(0.0, 3e9), ["0", "5e8", "1e9", "1.5e9", "2e9", "2.5e9", "3e9"]);
     }
 

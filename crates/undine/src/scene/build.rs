@@ -6,7 +6,7 @@ use std::f64::consts::PI;
 use glam::DVec3;
 
 use super::build_event::build_events;
-use super::build_shape::{ShapeBuilder, particles_in};
+use super::build_shape::ShapeBuilder;
 use super::check::short;
 use super::read::Reader;
 use super::shape::Shape;
@@ -160,14 +160,17 @@ struct Budget {
 
 impl Budget {
     fn spend(&mut self, entry: &Reader, shape: &Shape) {
-        let (count, tested) = particles_in(shape, self.spacing);
-        self.used += count;
-        let fits = self.used <= self.most && tested <= 200.0 * self.most;
+        if matches!(shape, Shape::Mesh(_)) && !shape.is_closed() {
+            let message = "this mesh is not closed: it has no inside to fill".into();
+            entry.fail("shape", message, "a mesh whose every edge is shared by two triangles");
+        }
+        self.used += shape.fill_count_estimate(self.spacing);
+        let fits = self.used <= self.most; // not so for NaN
         if !fits {
-            let wanted = self.spacing * (self.used / self.most).max(tested / (200.0 * self.most)).cbrt();
-            let message = format!("about {:.1e} particles are too many", self.used.max(tested / 200.0));
+            let message = format!("about {:.1e} particles are too many", self.used);
+            let spacing = self.spacing * (self.used / self.most).cbrt();
             let advice =
-                format!("at most `model.max_particles` = {}, or a spacing of {wanted:.1e} m", self.most);
+                format!("at most `model.max_particles` = {}, or a spacing of {spacing:.1e} m", self.most);
             entry.fail("shape", message, advice);
         }
     }
@@ -324,7 +327,7 @@ fn build_emitters(entries: &[Reader], shapes: &ShapeBuilder, fluids: &[Fluid]) -
                 return None;
             }
         };
-        if !(speed <= 1e5) {
+        if speed > 1e5 || speed.is_nan() {
             entry.fail("rate", format!("this rate is a speed of {speed:.1e} m/s"), "at most 1e5 m/s");
         }
         let (start, stop) = build_interval(entry);

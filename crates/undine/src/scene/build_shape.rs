@@ -1,16 +1,12 @@
-//! Builds shapes, and estimates how many particles they hold before any memory is asked for.
+//! Builds shapes.
 
-use std::f64::consts::PI;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-use glam::DVec3;
 
 use super::build::check_corners;
 use super::files::{Files, Placement};
 use super::read::Reader;
 use super::shape::{Heightfield, Shape};
-use super::spec::MAX_HEIGHTS;
 
 const KINDS: [&str; 6] = ["box", "sphere", "cylinder", "disc", "mesh", "heightfield"];
 
@@ -34,7 +30,7 @@ impl ShapeBuilder<'_> {
         let choice = entry.maybe_table("shape")?;
         let kind = choice.which(&KINDS);
         if !allowed.contains(&kind) {
-            let message = format!("a {} cannot be a {kind}", entry.name());
+            let message = format!("`[[{}]]` cannot have the shape `{kind}`", entry.name());
             choice.fail(kind, message, format!("one of: {}", allowed.join(", ")));
             return None;
         }
@@ -42,7 +38,7 @@ impl ShapeBuilder<'_> {
         if entry.name() != "boundary" && kind != "disc" && kind != "heightfield" && shape.has("inside") {
             shape.fail(
                 "inside",
-                format!("a {} has no `inside`", entry.name()),
+                format!("`[[{}]]` has no `inside`", entry.name()),
                 "it only in a `[[boundary]]`",
             );
         }
@@ -74,68 +70,39 @@ impl ShapeBuilder<'_> {
     fn build_mesh(&self, shape: &Reader) -> Option<Shape> {
         let placement = Placement {
             scale: shape.number("scale"),
-            degrees: shape.vector("rotate"),
-            translation: shape.vector("translate"),
+            rotate: shape.vector("rotate"),
+            translate: shape.vector("translate"),
         };
-        let path = self.resolve(shape.text("file"));
-        match self.files.mesh(&path, &placement) {
-            Ok(mesh) => Some(Shape::Mesh(Arc::new(mesh))),
-            Err(reason) => {
-                shape.fail("file", reason, format!("a mesh file at {}", path.display()));
-                None
-            }
-        }
+        let mesh = self.files.mesh(&self.resolve(shape.text("file")), &placement);
+        let mesh = mesh.and_then(|mesh| match mesh.triangles.len() {
+            0 => Err("the mesh has no triangles within 1e12 m".into()),
+            _ => Ok(mesh),
+        });
+        mesh.map(|mesh| Shape::Mesh(Arc::new(mesh)))
+            .map_err(|reason| shape.fail("file", reason, "an OBJ, PLY or STL mesh"))
+            .ok()
     }
 
     fn build_heightfield(&self, shape: &Reader) -> Option<Shape> {
         let (origin, size) = (shape.vector("origin"), shape.numbers("size"));
         let size = [size[0], size[1]];
-        let field = if shape.has("file") {
-            let path = self.resolve(shape.text("file"));
-            self.files
-                .heightfield(&path, origin, size)
-                .map_err(|reason| shape.fail("file", reason, format!("a height file at {}", path.display())))
-                .ok()?
+        let (key, field) = if shape.has("file") {
+            ("file", self.files.heightfield(&self.resolve(shape.text("file")), origin, size))
         } else {
             let rows = shape.rows("heights");
             let samples = [rows[0].len(), rows.len()];
-            if samples.contains(&1) || rows.iter().any(|row| row.len() != samples[0]) {
-                let message = "the rows are of unequal length or too few".into();
-                shape.fail(
-                    "heights",
-                    message,
-                    "at least two rows of the same length, at least two heights each",
-                );
-                return None;
-            }
-            Heightfield::new(origin, size, samples, rows.concat())
-                .map_err(|e| shape.fail("heights", e.to_string(), "finite heights"))
-                .ok()?
+            let field = if rows.iter().all(|row| row.len() == samples[0]) {
+                Heightfield::new(origin, size, samples, rows.concat()).map_err(|error| error.to_string())
+            } else {
+                Err("the rows are of unequal length".into())
+            };
+            ("heights", field)
         };
-        if field.heights.len() > MAX_HEIGHTS {
-            shape.fail("file", "there are too many heights".into(), format!("at most {MAX_HEIGHTS}"));
-            return None;
-        }
-        Some(Shape::Heightfield(Arc::new(field)))
-    }
-}
-
-/// About how many particles fill a shape, and how many lattice points have to be tested for that.
-pub fn particles_in(shape: &Shape, spacing: f64) -> (f64, f64) {
-    let lattice = |extent: DVec3| (extent / spacing).max(DVec3::ONE).element_product();
-    let cell = spacing * spacing * spacing;
-    match shape {
-        Shape::Box { min, max } => (lattice(*max - *min), 0.0),
-        Shape::Sphere { radius, .. } => (4.0 / 3.0 * PI * (radius / spacing).powi(3), 0.0),
-        Shape::Cylinder { base, axis, radius, height } => {
-            let (low, high) = (base.min(*base + *height * *axis), base.max(*base + *height * *axis));
-            let bounds = high - low + DVec3::splat(2.0 * radius);
-            (PI * radius * radius * height / cell, lattice(bounds))
-        }
-        Shape::Mesh(mesh) => {
-            let all = lattice(mesh.bounds().size());
-            (mesh.volume().min(all * cell) / cell, all)
-        }
-        Shape::Disc { .. } | Shape::Heightfield(_) => (0.0, 0.0),
+        field
+            .map(|field| Shape::Heightfield(Arc::new(field)))
+            .map_err(|reason| {
+                shape.fail(key, reason, "at least two rows of the same length, at least two heights each")
+            })
+            .ok()
     }
 }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use super::error::nearest;
 use super::node::{Data, KeyPath, Node, Span, clip};
-use super::spec::{Fallback, Group, Key, Kind, MAX_NAME, MAX_TEXT, Range, Table};
+use super::spec::{Fallback, Group, Key, Kind, MAX_NAME, MAX_TEXT, Range, Table, WIDE};
 
 /// Something wrong, before it is known which file or override it comes from.
 #[derive(Debug, Default)]
@@ -78,12 +78,13 @@ pub fn check_table(table: &'static Table, node: &Node, path: &KeyPath, faults: &
             });
         }
     }
+    let has_unknown = entries.iter().any(|entry| table.key(&entry.name).is_none());
     for group in table.groups {
-        check_group(group, node, path, faults);
+        check_group(group, has_unknown, node, path, faults);
     }
 }
 
-fn check_group(group: &Group, node: &Node, path: &KeyPath, faults: &Faults) {
+fn check_group(group: &Group, has_unknown: bool, node: &Node, path: &KeyPath, faults: &Faults) {
     let given: Vec<_> = group.keys.iter().filter_map(|name| node.entry(name)).collect();
     let expected = || Some(format!("exactly one of: {}", group.keys.join(", ")));
     match given[..] {
@@ -94,7 +95,8 @@ fn check_group(group: &Group, node: &Node, path: &KeyPath, faults: &Faults) {
             expected: if group.required { expected() } else { None },
             suggestion: None,
         }),
-        [] if group.required => faults.add(|| Fault {
+        // An unknown key in its place says enough.
+        [] if group.required && !has_unknown => faults.add(|| Fault {
             path: path.clone(),
             span: Some(node.span.clone()),
             message: format!("`{path}` is incomplete"),
@@ -152,7 +154,7 @@ fn check_value(key: &'static Key, node: &Node, path: &KeyPath, faults: &Faults) 
         (Kind::Vector(range), Data::List(nodes)) if nodes.len() == 3 => numbers(node, path, range),
         (Kind::Pair(range), Data::List(nodes)) if nodes.len() == 2 => numbers(node, path, range),
         (Kind::Direction, Data::List(nodes)) if nodes.len() == 3 => {
-            numbers(node, path, &DIRECTION);
+            numbers(node, path, &WIDE);
             let length: f64 = nodes.iter().filter_map(Node::number).map(|x| x * x).sum();
             // Shorter ones cannot be normalised well.
             if length < 1e-24 {
@@ -178,7 +180,7 @@ fn check_value(key: &'static Key, node: &Node, path: &KeyPath, faults: &Faults) 
             }
             for (i, row) in rows.iter().enumerate() {
                 let right = !row.list().is_empty() && width.is_none_or(|width| width == row.list().len());
-                if right { numbers(row, &path.index(i), &ROWS) } else { fail(row, &path.index(i)) }
+                if right { numbers(row, &path.index(i), &WIDE) } else { fail(row, &path.index(i)) }
             }
         }
         (Kind::Table(table), _) => check_table(table, node, path, faults),
@@ -200,11 +202,6 @@ fn check_value(key: &'static Key, node: &Node, path: &KeyPath, faults: &Faults) 
         _ => fail(node, path),
     }
 }
-
-/// Components of a direction; their squares stay finite.
-const DIRECTION: Range = Range { min: -1e9, max: 1e9, open: false };
-/// Numbers of a track or a heightfield.
-const ROWS: Range = Range { min: -1e9, max: 1e9, open: false };
 
 impl Range {
     /// The number is finite and within.

@@ -21,9 +21,16 @@ pub struct Placement {
     /// Factor on all coordinates.
     pub scale: f64,
     /// Turns about x, then y, then z, degrees.
-    pub degrees: DVec3,
+    pub rotate: DVec3,
     /// Offset, m.
-    pub translation: DVec3,
+    pub translate: DVec3,
+}
+
+impl Placement {
+    /// The mesh moved to its place.
+    pub fn apply(&self, mesh: &TriMesh) -> TriMesh {
+        mesh.transformed(self.scale, self.rotate, self.translate)
+    }
 }
 
 /// The file system.
@@ -32,13 +39,11 @@ pub struct Disk;
 
 impl Files for Disk {
     fn mesh(&self, path: &Path, placement: &Placement) -> Result<TriMesh, String> {
-        let Placement { scale, degrees, translation } = *placement;
-        let mesh = TriMesh::load(path).map_err(|e| e.to_string())?;
-        Ok(mesh.transformed(scale, degrees, translation))
+        TriMesh::load(path).map(|mesh| placement.apply(&mesh)).map_err(|error| error.to_string())
     }
 
     fn heightfield(&self, path: &Path, origin: DVec3, size: [f64; 2]) -> Result<Heightfield, String> {
-        Heightfield::load(path, origin, size).map_err(|e| e.to_string())
+        Heightfield::load(path, origin, size).map_err(|error| error.to_string())
     }
 }
 

@@ -146,7 +146,10 @@ fn parse_document<'t>(text: &'t str, file: &str) -> Result<Document<&'t str>, Sc
 fn toml_error(error: &TomlError, text: &str, file: &str) -> SceneError {
     // The parser's message may go on in further lines: what it expected.
     let mut lines = error.message().lines();
-    let message = lines.next().unwrap_or("this is not TOML").to_string();
+    let message = match lines.next() {
+        Some("recursion limit") => "the nesting is too deep".to_string(),
+        line => line.unwrap_or("this is not TOML").to_string(),
+    };
     let expected = lines.next().map(|line| line.trim_start_matches("expected ").to_string());
     let place = error.span().map(|span| Place::find(text, &span));
     let problem = Problem { file: file.into(), place, message, expected, ..Default::default() };

@@ -29,6 +29,8 @@ pub mod schema;
 mod set;
 pub mod shape;
 mod spec;
+#[cfg(test)]
+mod tests;
 mod triangle;
 
 pub use build_event::events_to_toml;

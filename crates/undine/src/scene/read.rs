@@ -177,7 +177,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reports a name that is not among the known ones.
-    pub fn fail_name<'n>(&self, key: &str, what: &str, name: &str, known: &[&'n str]) {
+    pub fn fail_name(&self, key: &str, what: &str, name: &str, known: &[&str]) {
         let expected = if known.is_empty() {
             format!("a {what}, but the scene has none")
         } else {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::check::{describe, short};
 use super::keys::SCENE;
-use super::spec::{Fallback, Key, Kind, MAX_NAME, MAX_TEXT, Range, Table};
+use super::spec::{Fallback, Key, Kind, MAX_NAME, MAX_TEXT, Range, Table, WIDE};
 
 /// JSON Schema (draft 2020-12) of the scene file.
 pub fn schema() -> Value {
@@ -70,12 +70,12 @@ fn key_schema(key: &'static Key) -> Value {
         Kind::Choice(words) => json!({ "enum": words }),
         Kind::Words(words) => list(json!({ "enum": words }), 0, words.len()),
         Kind::Vector(range) => list(number(range), 3, 3),
-        Kind::Direction => list(json!({ "type": "number" }), 3, 3),
+        Kind::Direction => list(number(&WIDE), 3, 3),
         Kind::Pair(range) => list(number(range), 2, 2),
         Kind::Switches => list(json!({ "type": "boolean" }), 3, 3),
         Kind::Numbers(range) => json!({ "anyOf": [number(range), list(number(range), 1, 3)] }),
         Kind::Rows(width, most) => {
-            let row = list(json!({ "type": "number" }), width.unwrap_or(1), width.unwrap_or(*most));
+            let row = list(number(&WIDE), width.unwrap_or(1), width.unwrap_or(*most));
             list(row, 1, *most)
         }
         Kind::Table(table) => reference(table),

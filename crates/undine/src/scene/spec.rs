@@ -122,10 +122,11 @@ pub const MAX_TEXT: usize = 1000;
 pub const MAX_NAME: usize = 100;
 /// Most frames of a run.
 pub const MAX_FRAMES: f64 = 1e7;
-/// Most triangles of a mesh.
 /// Most samples of a heightfield.
 pub const MAX_HEIGHTS: usize = 1 << 24;
 /// Largest scene or event file, bytes.
 pub const MAX_FILE: u64 = 64 << 20;
+/// Components of a direction, numbers of a track or a heightfield: their squares stay finite.
+pub const WIDE: Range = Range { min: -1e9, max: 1e9, open: false };
 /// Smallest and largest support radius, × spacing: below, too few neighbours; above, pairs without end.
 pub const SMOOTHING: Range = Range { min: 1.2, max: 6.0, open: false };

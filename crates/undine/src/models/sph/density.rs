@@ -3,13 +3,14 @@
 
 use std::f64::consts::PI;
 
+use glam::DVec3;
 use rayon::prelude::*;
 
 use super::params::Params;
 use super::wall_kernels::WallKernels;
 use super::work::{Record, VOLUME, Work};
 use crate::models::Around;
-use crate::neighbors::Grid;
+use crate::neighbors::{Grid, Candidates};
 use crate::simd::{Lanes, Portable};
 use crate::state::particles::{BLOCK, Particles};
 
@@ -35,8 +36,9 @@ pub fn density(
         for (k, record) in records.iter_mut().enumerate() {
             let i = first + k;
             debug_assert!(i < n);
-            let p = [particles.x[i], particles.y[i], particles.z[i]];
-            let held = walls.density(&around.walls.contacts(p.into(), walls.h));
+            let p = DVec3::new(particles.x[i], particles.y[i], particles.z[i]);
+            let near = around.walls.is_near(p, walls.h);
+            let held = if near { walls.density(&around.walls.contacts(p, walls.h)) } else { 0.0 };
             record[VOLUME] = 1.0 / (scale * record[VOLUME] + held);
         }
     });
@@ -64,37 +66,44 @@ fn sums_avx2(work: &Work, grid: &Grid, first: usize, records: &mut [Record]) {
 #[inline(always)]
 pub fn sums_in<L: Lanes>(work: &Work, grid: &Grid, first: usize, records: &mut [Record]) {
     let one = L::splat(1.0);
+    let mut candidates = Candidates::default();
     for (k, record) in records.iter_mut().enumerate() {
         let p = work.at(first + k);
         let mut sum = L::splat(0.0);
-        grid.sweeps(p, |sweep| {
-            let q: [L; 3] = std::array::from_fn(|a| L::splat(p[a] + sweep.shift[a]));
-            let (mut j, end) = (sweep.start as usize, sweep.end as usize);
-            let mut w3 = |j: usize, keep: L| {
-                // SAFETY: j < n, and the arrays are eight longer than n.
-                let (x, y, z) = unsafe {
-                    (
-                        L::load(work.x.as_ptr().add(j)),
-                        L::load(work.y.as_ptr().add(j)),
-                        L::load(work.z.as_ptr().add(j)),
-                    )
+        grid.candidates(p, &mut candidates);
+        for (shift, chunks) in candidates.groups() {
+            let q = shifted(p, shift);
+            for c in chunks {
+                // SAFETY: candidates are below n; the tail has 16 entries and is read from at most 8 on.
+                let (r2, keep) = unsafe {
+                    (square_distance(q, work, c.first), L::load(TAIL.as_ptr().add(8 - c.count.min(8) as usize)))
                 };
-                let (dx, dy, dz) = (q[0].sub(x), q[1].sub(y), q[2].sub(z));
-                let r2 = dz.mul_add(dz, dy.mul_add(dy, dx.mul(dx)));
                 let w = one.sub(r2).max(L::splat(0.0)).mul(keep);
                 sum = w.mul(w).mul_add(w, sum);
-            };
-            while j + 8 <= end {
-                w3(j, one);
-                j += 8;
             }
-            if j < end {
-                // SAFETY: the table has 16 entries and 8 - (end - j) is between 1 and 7.
-                w3(j, unsafe { L::load(TAIL.as_ptr().add(8 - (end - j))) });
-            }
-        });
+        }
         record[VOLUME] = sum.sum();
     }
+}
+
+/// A point moved to its periodic image, in all lanes.
+#[inline(always)]
+pub fn shifted<L: Lanes>(p: [f32; 3], shift: [f32; 3]) -> [L; 3] {
+    [L::splat(p[0] + shift[0]), L::splat(p[1] + shift[1]), L::splat(p[2] + shift[2])]
+}
+
+/// Squared distances of `q` to the eight particles from j on.
+///
+/// # Safety
+/// j must be below the number of particles.
+#[inline(always)]
+pub unsafe fn square_distance<L: Lanes>(q: [L; 3], work: &Work, j: u32) -> L {
+    let j = j as usize;
+    // SAFETY: the arrays are eight longer than the number of particles.
+    let (x, y, z) =
+        unsafe { (L::load(work.x.as_ptr().add(j)), L::load(work.y.as_ptr().add(j)), L::load(work.z.as_ptr().add(j))) };
+    let (dx, dy, dz) = (q[0].sub(x), q[1].sub(y), q[2].sub(z));
+    dz.mul_add(dz, dy.mul_add(dy, dx.mul(dx)))
 }
 
 /// Eight ones, then eight zeros: read from 8 - n on, it keeps the first n lanes.

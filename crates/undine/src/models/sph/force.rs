@@ -10,11 +10,12 @@ use std::f64::consts::PI;
 use glam::DVec3;
 use rayon::prelude::*;
 
+use super::density::{shifted, square_distance};
 use super::params::{COHESION_ZERO, Params};
 use super::wall_kernels::WallKernels;
 use super::work::{PRESSURE, Record, VOLUME, Work};
 use crate::models::Around;
-use crate::neighbors::Grid;
+use crate::neighbors::{Grid, Candidates};
 use crate::scene::TensionKind;
 use crate::simd::{Lanes, Portable};
 use crate::state::particles::{BLOCK, Particles};
@@ -141,8 +142,8 @@ impl Forces {
                     let i = first + k;
                     let p = DVec3::new(x[i], y[i], z[i]);
                     let v = glam::Vec3::from(velocity[k]).as_dvec3();
-                    let contacts = around.walls.contacts(p, walls.h);
-                    if !contacts.is_empty() {
+                    if around.walls.is_near(p, walls.h) {
+                        let contacts = around.walls.contacts(p, walls.h);
                         let extra = self.wall(&work.records[i], fluid[i], walls, &contacts, v);
                         *a = std::array::from_fn(|c| a[c] + extra[c]);
                     }
@@ -226,47 +227,34 @@ impl Forces {
         out: &mut [[f32; 3]],
     ) {
         let mut list = List::new();
+        let mut candidates = Candidates::default();
         for (k, a) in out.iter_mut().enumerate() {
             let i = first + k;
             let mut sums = Sums::<L>::new(self, fluid, work, i);
             let p = work.at(i);
-            let mut shift = [0.0; 3];
-            grid.sweeps(p, |sweep| {
-                if sweep.shift != shift {
-                    sums.add::<MULTI, TENSION>(&mut list, p, shift);
-                    shift = sweep.shift;
-                }
-                let q: [L; 3] = std::array::from_fn(|c| L::splat(p[c] + shift[c]));
-                let (mut j, end) = (sweep.start as usize, sweep.end as usize);
-                while j < end {
-                    // SAFETY: j < n, and the arrays are eight longer than n.
-                    let (x, y, z) = unsafe {
-                        (
-                            L::load(work.x.as_ptr().add(j)),
-                            L::load(work.y.as_ptr().add(j)),
-                            L::load(work.z.as_ptr().add(j)),
-                        )
-                    };
-                    let (dx, dy, dz) = (q[0].sub(x), q[1].sub(y), q[2].sub(z));
-                    let r2 = dz.mul_add(dz, dy.mul_add(dy, dx.mul(dx)));
-                    let mut near = r2.below(L::splat(1.0));
-                    if end - j < 8 {
-                        near &= (1 << (end - j)) - 1;
-                    }
+            grid.candidates(p, &mut candidates);
+            for (shift, chunks) in candidates.groups() {
+                let q = shifted::<L>(p, shift);
+                for c in chunks {
+                    // SAFETY: candidates are below n.
+                    let r2 = unsafe { square_distance(q, work, c.first) };
+                    let near = r2.below(L::splat(1.0)) & KEEP[c.count.min(8) as usize];
                     // SAFETY: `add` leaves at least sixteen free places.
-                    unsafe { L::store_set_bits(near, j as u32, list.index.as_mut_ptr().add(list.len)) };
+                    unsafe { L::store_set_bits(near, c.first, list.index.as_mut_ptr().add(list.len)) };
                     list.len += near.count_ones() as usize;
                     if list.len > List::FULL {
                         sums.add::<MULTI, TENSION>(&mut list, p, shift);
                     }
-                    j += 8;
                 }
-            });
-            sums.add::<MULTI, TENSION>(&mut list, p, shift);
+                sums.add::<MULTI, TENSION>(&mut list, p, shift);
+            }
             *a = sums.acceleration::<TENSION>();
         }
     }
 }
+
+/// The first n of eight bits.
+static KEEP: [u32; 9] = [0, 1, 3, 7, 15, 31, 63, 127, 255];
 
 /// Packed neighbour numbers of one particle, worked off when full.
 struct List {
@@ -321,18 +309,17 @@ impl<'a, L: Lanes> Sums<'a, L> {
     /// forces cancel to the last bit, and momentum is kept to the rounding of the sums.
     #[inline(always)]
     fn add<const MULTI: bool, const TENSION: u8>(&mut self, list: &mut List, p: [f32; 3], shift: [f32; 3]) {
-        let s = L::splat;
-        let (zero, one) = (s(0.0), s(1.0));
+                let (zero, one) = (L::splat(0.0), L::splat(1.0));
         let c = self.c;
         let r = self.record;
         // SAFETY: the list keeps room for one more vector.
         unsafe {
             list.index.as_mut_ptr().add(list.len).cast::<[u32; 8]>().write_unaligned([self.i as u32; 8])
         };
-        let q: [L; 3] = std::array::from_fn(|a| s(p[a] + shift[a]));
-        let (own_p, own_volume) = (s(r[PRESSURE]), s(r[VOLUME]));
-        let own_v = [s(r[4]), s(r[5]), s(r[6])];
-        let (pressure, viscosity) = (s(c.pressure), s(c.viscosity));
+        let q = shifted::<L>(p, shift);
+        let (own_p, own_volume) = (L::splat(r[PRESSURE]), L::splat(r[VOLUME]));
+        let own_v = [L::splat(r[4]), L::splat(r[5]), L::splat(r[6])];
+        let (pressure, viscosity) = (L::splat(c.pressure), L::splat(c.viscosity));
         let mut at = 0;
         while at < list.len {
             // SAFETY: indices in the list are below n; the vector past the end is filled with i.
@@ -341,7 +328,7 @@ impl<'a, L: Lanes> Sums<'a, L> {
             let d = [q[0].sub(x), q[1].sub(y), q[2].sub(z)];
             let r2 = d[2].mul_add(d[2], d[1].mul_add(d[1], d[0].mul(d[0])));
             let dist = r2.sqrt();
-            let inverse = one.div(dist.max(s(1e-4)));
+            let inverse = one.div(dist.max(L::splat(1e-4)));
             let t = one.sub(dist).max(zero);
             let volumes = own_volume.mul(volume);
             let dv = [vx.sub(own_v[0]), vy.sub(own_v[1]), vz.sub(own_v[2])];
@@ -350,16 +337,16 @@ impl<'a, L: Lanes> Sums<'a, L> {
             let (mu, impedance, pull) = if MULTI {
                 self.mixed(&list.index, at)
             } else {
-                (s(self.own.viscosity), s(self.own.impedance), s(self.own.cohesion))
+                (L::splat(self.own.viscosity), L::splat(self.own.impedance), L::splat(self.own.cohesion))
             };
             // Pressure, eq. 10 with the spiky kernel, as the mean of both pressures, plus Monaghan's 1992
             // artificial viscosity as a pressure α ρ c (Δ/r) v_approach.
-            let mean = p_j.add(own_p).mul(s(0.5));
-            let damp = impedance.mul(s(c.half_ratio)).mul(inverse).mul(approach);
+            let mean = p_j.add(own_p).mul(L::splat(0.5));
+            let damp = impedance.mul(L::splat(c.half_ratio)).mul(inverse).mul(approach);
             let mut radial = mean.add(damp).mul(volumes).mul(pressure).mul(t.mul(t));
             if TENSION == COHESION {
                 // Pair force A (1-s)²(s-s0), pulling where s > s0.
-                radial = pull.mul(t.mul(t)).mul(s(COHESION_ZERO as f32).sub(dist)).add(radial);
+                radial = pull.mul(t.mul(t)).mul(L::splat(COHESION_ZERO as f32).sub(dist)).add(radial);
             }
             let radial = radial.mul(inverse);
             // Viscosity, eq. 14.
@@ -374,7 +361,7 @@ impl<'a, L: Lanes> Sums<'a, L> {
                 for a in 0..3 {
                     self.color[a] = d[a].mul_add(g, self.color[a]);
                 }
-                self.color[3] = volume.mul(w).mul_add(s(3.0).sub(r2.mul(s(7.0))), self.color[3]);
+                self.color[3] = volume.mul(w).mul_add(L::splat(3.0).sub(r2.mul(L::splat(7.0))), self.color[3]);
             }
             at += 8;
         }
@@ -398,10 +385,10 @@ impl<'a, L: Lanes> Sums<'a, L> {
 
     #[inline(always)]
     fn acceleration<const TENSION: u8>(&self) -> [f32; 3] {
-        let mut f: [f32; 3] = std::array::from_fn(|a| self.force[a].sum());
+        let mut f = [self.force[0].sum(), self.force[1].sum(), self.force[2].sum()];
         if TENSION == COLOR {
             // -σ ∇²c n/|n| V (eq. 19), where |n| says that this is a surface.
-            let n: [f32; 3] = std::array::from_fn(|a| -self.c.color_gradient * self.color[a].sum());
+            let n = [self.color[0].sum(), self.color[1].sum(), self.color[2].sum()].map(|v| -self.c.color_gradient * v);
             let length = (n[0] * n[0] + n[1] * n[1] + n[2] * n[2]).sqrt();
             if length > self.c.color_threshold {
                 let laplacian = -self.c.color_laplacian * self.color[3].sum();
