@@ -65,12 +65,11 @@ impl Axis {
 
     #[inline]
     fn cell(&self, local: f32) -> i32 {
-        let c = (local * self.scale).floor() as i32;
         match self.wrap {
-            Wrap::Ends => c.clamp(0, self.cells - 1),
-            // A coordinate that rounds up to the full period belongs to the last cell.
-            Wrap::Periodic(_) => c.clamp(0, self.cells - 1),
-            Wrap::Shared => c.rem_euclid(self.cells),
+            // Truncation is `floor` here, without its call into libm; a coordinate that rounds up to the full
+            // period belongs to the last cell.
+            Wrap::Ends | Wrap::Periodic(_) => ((local * self.scale) as i32).clamp(0, self.cells - 1),
+            Wrap::Shared => ((local * self.scale).floor() as i32).rem_euclid(self.cells),
         }
     }
 }
@@ -131,7 +130,9 @@ impl Grid {
         }
         let per_h = self.per_h;
         let sizes = |axis: &[Axis; 3]| -> [f64; 3] {
-            std::array::from_fn(|a| (axis_length(&axis[a]) * per_h + 2.0) * if a == 0 { FINE as f64 } else { 1.0 })
+            std::array::from_fn(|a| {
+                (axis_length(&axis[a]) * per_h + 2.0) * if a == 0 { FINE as f64 } else { 1.0 }
+            })
         };
         if sizes(&self.axis).iter().product::<f64>() > budget {
             for (axis, x) in self.axis.iter_mut().zip(position) {
@@ -176,13 +177,15 @@ impl Grid {
     /// The local coordinates of a point, in units of h.
     #[inline]
     pub fn local(&self, p: [f64; 3]) -> [f32; 3] {
-        std::array::from_fn(|a| self.axis[a].local(p[a], self.per_h))
+        let [x, y, z] = &self.axis;
+        [x.local(p[0], self.per_h), y.local(p[1], self.per_h), z.local(p[2], self.per_h)]
     }
 
     /// The cell number of local coordinates.
     #[inline]
     fn cell(&self, p: [f32; 3]) -> u32 {
-        let c: [i32; 3] = std::array::from_fn(|a| self.axis[a].cell(p[a]));
+        let [x, y, z] = &self.axis;
+        let c = [x.cell(p[0]), y.cell(p[1]), z.cell(p[2])];
         ((c[2] * self.axis[1].cells + c[1]) * self.axis[0].cells + c[0]) as u32
     }
 

@@ -37,8 +37,7 @@ pub fn density(
             let i = first + k;
             debug_assert!(i < n);
             let p = DVec3::new(particles.x[i], particles.y[i], particles.z[i]);
-            let near = around.walls.is_near(p, walls.h);
-            let held = if near { walls.density(&around.walls.contacts(p, walls.h)) } else { 0.0 };
+            let held = if around.walls.is_near(p) { walls.density(around.walls, p) } else { 0.0 };
             record[VOLUME] = 1.0 / (scale * record[VOLUME] + held);
         }
     });
@@ -75,7 +74,8 @@ pub fn sums_in<L: Lanes>(work: &Work, grid: &Grid, first: usize, records: &mut [
             let q = images::<L>(&points, shift);
             for c in chunks {
                 // SAFETY: candidates are below n; the tail has 16 entries and is read from at most 8 on.
-                let (at, keep) = unsafe { (load(work, c.first), L::load(TAIL.as_ptr().add(8 - c.count.min(8) as usize))) };
+                let (at, keep) =
+                    unsafe { (load(work, c.first), L::load(TAIL.as_ptr().add(8 - c.count.min(8) as usize))) };
                 for b in 0..BUNCH {
                     let w = one.sub(square_distance(q[b], at)).max(L::splat(0.0)).mul(keep);
                     sums[b] = w.mul(w).mul_add(w, sums[b]);
@@ -109,7 +109,9 @@ pub fn images<L: Lanes>(points: &[[f32; 3]; BUNCH], shift: [f32; 3]) -> [[L; 3];
 pub unsafe fn load<L: Lanes>(work: &Work, j: u32) -> [L; 3] {
     let j = j as usize;
     // SAFETY: see above.
-    unsafe { [L::load(work.x.as_ptr().add(j)), L::load(work.y.as_ptr().add(j)), L::load(work.z.as_ptr().add(j))] }
+    unsafe {
+        [L::load(work.x.as_ptr().add(j)), L::load(work.y.as_ptr().add(j)), L::load(work.z.as_ptr().add(j))]
+    }
 }
 
 /// Squared distances between points.

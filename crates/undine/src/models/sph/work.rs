@@ -67,7 +67,13 @@ impl Work {
     /// The next bunch of particles from i on, before `end`, and its candidates: how many there are and their
     /// coordinates, those of the last repeated.
     #[inline(always)]
-    pub fn bunch(&self, grid: &Grid, i: usize, end: usize, out: &mut Candidates) -> (usize, [[f32; 3]; BUNCH]) {
+    pub fn bunch(
+        &self,
+        grid: &Grid,
+        i: usize,
+        end: usize,
+        out: &mut Candidates,
+    ) -> (usize, [[f32; 3]; BUNCH]) {
         let n = grid.bunch(&self.x[i..end], &self.y[i..end], &self.z[i..end]);
         let mut points = [self.at(i); BUNCH];
         let (mut low, mut high) = (points[0], points[0]);
