@@ -7,9 +7,6 @@ use crate::scene::aabb::Aabb;
 use crate::scene::shape::{Nearest, Shape};
 use crate::scene::{Boundary, Domain, Inside, Motion, Scene, Slip};
 
-/// Most walls that act on one particle at once: three faces of a corner and a few bodies.
-pub const MAX_CONTACTS: usize = 8;
-
 /// A wall near a place.
 #[derive(Clone, Copy, Debug)]
 pub struct Contact {
@@ -21,32 +18,6 @@ pub struct Contact {
     pub velocity: DVec3,
     /// Tangential behaviour.
     pub slip: Slip,
-}
-
-/// The contacts of one place, without allocation.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Contacts {
-    items: [Option<Contact>; MAX_CONTACTS],
-    len: usize,
-}
-
-impl Contacts {
-    fn push(&mut self, c: Contact) {
-        if self.len < MAX_CONTACTS {
-            self.items[self.len] = Some(c);
-            self.len += 1;
-        }
-    }
-
-    /// The contacts.
-    pub fn iter(&self) -> impl Iterator<Item = &Contact> {
-        self.items[..self.len].iter().flatten()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
 }
 
 /// The solid part of a wall, in its own frame.
@@ -113,13 +84,15 @@ struct Wall {
     shift: DVec3,
     spin: DVec3,
     velocity: DVec3,
-    /// World bounds at this pose.
+    /// World bounds at this pose, and those grown by the kernel support h.
     bounds: Aabb,
+    reach: Aabb,
+    h: f64,
 }
 
 impl Wall {
-    fn new(b: &Boundary, default_thickness: f64) -> Self {
-        let thickness = b.thickness.unwrap_or(default_thickness);
+    fn new(b: &Boundary, h: f64) -> Self {
+        let thickness = b.thickness.unwrap_or(2.0 * h);
         let body = match (b.inside, b.open_top) {
             (Inside::Solid, _)
                 if !b.shape.is_closed() && matches!(b.shape, Shape::Mesh(_) | Shape::Disc { .. }) =>
@@ -143,6 +116,8 @@ impl Wall {
             spin: DVec3::ZERO,
             velocity: DVec3::ZERO,
             bounds,
+            reach: bounds.grow(h),
+            h,
         };
         wall.pose(0.0);
         wall
@@ -182,6 +157,7 @@ impl Wall {
                 DMat3::from_cols(self.turn.x_axis.abs(), self.turn.y_axis.abs(), self.turn.z_axis.abs());
             let e = abs * e;
             self.bounds = Aabb { min: c - e, max: c + e };
+            self.reach = self.bounds.grow(self.h);
         }
     }
 
@@ -264,6 +240,8 @@ pub struct Walls {
     domain: Option<Domain>,
     /// (axis, upper end) of the domain's real walls.
     faces: Vec<(usize, bool)>,
+    /// No face is nearer than h in here.
+    clear: Aabb,
     walls: Vec<Wall>,
     restitution: f64,
 }
@@ -272,16 +250,23 @@ impl Walls {
     /// The walls of a scene at time 0.
     pub fn new(scene: &Scene) -> Self {
         let h = scene.model.sph.smoothing * scene.model.spacing;
-        let faces = scene.domain.as_ref().map_or(Vec::new(), |d| {
+        let faces: Vec<(usize, bool)> = scene.domain.as_ref().map_or(Vec::new(), |d| {
             (0..3)
                 .flat_map(|a| [(a, false), (a, true)])
                 .filter(|(a, up)| !d.periodic[*a] && !d.open.contains(&(*a, *up)))
                 .collect()
         });
+        let mut clear = Aabb { min: DVec3::NEG_INFINITY, max: DVec3::INFINITY };
+        if let Some(d) = &scene.domain {
+            for &(a, upper) in &faces {
+                if upper { clear.max[a] = d.max[a] - h } else { clear.min[a] = d.min[a] + h }
+            }
+        }
         Walls {
             domain: scene.domain.clone(),
             faces,
-            walls: scene.boundaries.iter().map(|b| Wall::new(b, 2.0 * h)).collect(),
+            clear,
+            walls: scene.boundaries.iter().map(|b| Wall::new(b, h)).collect(),
             restitution: scene.model.sph.restitution,
         }
     }
@@ -301,39 +286,37 @@ impl Walls {
         self.len() == 0
     }
 
-    /// Whether any wall may be nearer than `reach`: a quick look that spares most particles the full answer.
-    #[inline]
-    pub fn is_near(&self, p: DVec3, reach: f64) -> bool {
-        let at_face = self.domain.as_ref().is_some_and(|d| {
-            self.faces.iter().any(|&(a, upper)| if upper { d.max[a] - p[a] < reach } else { p[a] - d.min[a] < reach })
-        });
-        at_face || self.walls.iter().any(|w| w.bounds.grow(reach).contains(p))
+    /// Whether any wall may be nearer than the kernel support: a quick look that spares most particles the rest.
+    #[inline(always)]
+    pub fn is_near(&self, p: DVec3) -> bool {
+        !self.clear.contains(p) || self.walls.iter().any(|w| w.reach.contains(p))
     }
 
-    /// The walls nearer than `reach` to a place.
-    pub fn contacts(&self, p: DVec3, reach: f64) -> Contacts {
-        let mut found = Contacts::default();
+    /// Calls `visit` with each wall nearer than `reach` to a place.
+    #[inline]
+    pub fn contacts(&self, p: DVec3, reach: f64, mut visit: impl FnMut(&Contact)) {
         if let Some(d) = &self.domain {
             for &(a, upper) in &self.faces {
                 let distance = if upper { d.max[a] - p[a] } else { p[a] - d.min[a] };
                 if distance < reach {
                     let mut normal = DVec3::ZERO;
                     normal[a] = if upper { -1.0 } else { 1.0 };
-                    found.push(Contact { distance, normal, velocity: DVec3::ZERO, slip: d.slip });
+                    visit(&Contact { distance, normal, velocity: DVec3::ZERO, slip: d.slip });
                 }
             }
         }
         for wall in &self.walls {
             if let Some(c) = wall.contact(p, reach) {
-                found.push(c);
+                visit(&c);
             }
         }
-        found
     }
 
     /// Signed distance to the nearest wall, up to `reach`.
     pub fn distance(&self, p: DVec3, reach: f64) -> f64 {
-        self.contacts(p, reach).iter().map(|c| c.distance).fold(reach, f64::min)
+        let mut nearest = reach;
+        self.contacts(p, reach, |c| nearest = nearest.min(c.distance));
+        nearest
     }
 
     /// Müller's collision (3.4): a particle that moved from `from` to `to` is pushed out of what it entered and

@@ -10,12 +10,12 @@ use std::f64::consts::PI;
 use glam::DVec3;
 use rayon::prelude::*;
 
-use super::density::{shifted, square_distance};
+use super::density::{images, load, square_distance};
 use super::params::{COHESION_ZERO, Params};
-use super::wall_kernels::WallKernels;
+use super::wall_kernels::{WallAction, WallKernels};
 use super::work::{PRESSURE, Record, VOLUME, Work};
 use crate::models::Around;
-use crate::neighbors::{Grid, Candidates};
+use crate::neighbors::{BUNCH, Candidates, Grid};
 use crate::scene::TensionKind;
 use crate::simd::{Lanes, Portable};
 use crate::state::particles::{BLOCK, Particles};
@@ -142,9 +142,8 @@ impl Forces {
                     let i = first + k;
                     let p = DVec3::new(x[i], y[i], z[i]);
                     let v = glam::Vec3::from(velocity[k]).as_dvec3();
-                    if around.walls.is_near(p, walls.h) {
-                        let contacts = around.walls.contacts(p, walls.h);
-                        let extra = self.wall(&work.records[i], fluid[i], walls, &contacts, v);
+                    if around.walls.is_near(p) {
+                        let extra = self.wall(&work.records[i], fluid[i], &walls.action(around.walls, p, v));
                         *a = std::array::from_fn(|c| a[c] + extra[c]);
                     }
                     let g =
@@ -161,16 +160,8 @@ impl Forces {
     }
 
     /// Acceleration that walls give to a particle.
-    fn wall(
-        &self,
-        r: &Record,
-        fluid: u8,
-        walls: &WallKernels,
-        contacts: &crate::walls::Contacts,
-        v: DVec3,
-    ) -> [f32; 3] {
+    fn wall(&self, r: &Record, fluid: u8, act: &WallAction) -> [f32; 3] {
         let f = &self.fluids[fluid as usize];
-        let act = walls.action(contacts, v);
         let volume = f64::from(r[VOLUME]) * self.spacing3;
         // The wall answers with the particle's own pressure (its layers are an extension of the fluid).
         let force = act.gradient * (volume * f64::from(r[PRESSURE].max(0.0)))
@@ -192,7 +183,7 @@ impl Forces {
     }
 
     #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,fma")]
+    #[target_feature(enable = "avx2,fma,popcnt,bmi1,bmi2,lzcnt")]
     fn pairs_avx2(&self, work: &Work, grid: &Grid, fluid: &[u8], first: usize, out: &mut [[f32; 3]]) {
         self.pairs_with::<crate::simd::Avx2>(work, grid, fluid, first, out);
     }
@@ -226,29 +217,42 @@ impl Forces {
         first: usize,
         out: &mut [[f32; 3]],
     ) {
-        let mut list = List::new();
+        let mut lists = [List::new(), List::new(), List::new(), List::new()];
         let mut candidates = Candidates::default();
-        for (k, a) in out.iter_mut().enumerate() {
-            let i = first + k;
-            let mut sums = Sums::<L>::new(self, fluid, work, i);
-            let p = work.at(i);
-            grid.candidates(p, &mut candidates);
+        let (mut i, end) = (first, first + out.len());
+        while i < end {
+            let (n, points) = work.bunch(grid, i, end, &mut candidates);
+            let mut sums = [
+                Sums::<L>::new(self, fluid, work, i),
+                Sums::<L>::new(self, fluid, work, i + 1.min(n - 1)),
+                Sums::<L>::new(self, fluid, work, i + 2.min(n - 1)),
+                Sums::<L>::new(self, fluid, work, i + 3.min(n - 1)),
+            ];
             for (shift, chunks) in candidates.groups() {
-                let q = shifted::<L>(p, shift);
-                for c in chunks {
-                    // SAFETY: candidates are below n.
-                    let r2 = unsafe { square_distance(q, work, c.first) };
-                    let near = r2.below(L::splat(1.0)) & KEEP[c.count.min(8) as usize];
-                    // SAFETY: `add` leaves at least sixteen free places.
-                    unsafe { L::store_set_bits(near, c.first, list.index.as_mut_ptr().add(list.len)) };
-                    list.len += near.count_ones() as usize;
-                    if list.len > List::FULL {
-                        sums.add::<MULTI, TENSION>(&mut list, p, shift);
+                let q = images::<L>(&points, shift);
+                for chunks in chunks.chunks(List::CHUNKS) {
+                    for c in chunks {
+                        // SAFETY: candidates are below n.
+                        let at = unsafe { load::<L>(work, c.first) };
+                        let keep = KEEP[c.count.min(8) as usize];
+                        for b in 0..BUNCH {
+                            let near = square_distance(q[b], at).below(L::splat(1.0)) & keep;
+                            // SAFETY: a list has room for eight from each of so many chunks.
+                            unsafe { lists[b].push::<L>(near, c.first) };
+                        }
+                    }
+                    for b in 0..n {
+                        sums[b].add::<MULTI, TENSION>(&mut lists[b], points[b], shift);
                     }
                 }
-                sums.add::<MULTI, TENSION>(&mut list, p, shift);
             }
-            *a = sums.acceleration::<TENSION>();
+            for b in 0..n {
+                out[i - first + b] = sums[b].acceleration::<TENSION>();
+            }
+            for list in &mut lists {
+                list.len = 0;
+            }
+            i += n;
         }
     }
 }
@@ -256,17 +260,30 @@ impl Forces {
 /// The first n of eight bits.
 static KEEP: [u32; 9] = [0, 1, 3, 7, 15, 31, 63, 127, 255];
 
-/// Packed neighbour numbers of one particle, worked off when full.
+/// Packed neighbour numbers of one particle, worked off before it can overflow.
 struct List {
-    index: [u32; List::FULL + 24],
+    index: [u32; 8 * List::CHUNKS + 16],
     len: usize,
 }
 
 impl List {
-    const FULL: usize = 232;
+    /// Chunks after which the list is worked off.
+    const CHUNKS: usize = 64;
 
     fn new() -> Self {
-        List { index: [0; List::FULL + 24], len: 0 }
+        List { index: [0; 8 * List::CHUNKS + 16], len: 0 }
+    }
+
+    /// Adds `first` + each set bit of `near`.
+    ///
+    /// # Safety
+    /// At most `CHUNKS` calls between two workings-off.
+    #[inline(always)]
+    unsafe fn push<L: Lanes>(&mut self, near: u32, first: u32) {
+        debug_assert!(self.len + 8 <= self.index.len());
+        // SAFETY: each call so far added at most eight.
+        unsafe { L::store_set_bits(near, first, self.index.as_mut_ptr().add(self.len)) };
+        self.len += near.count_ones() as usize;
     }
 }
 
@@ -309,17 +326,22 @@ impl<'a, L: Lanes> Sums<'a, L> {
     /// forces cancel to the last bit, and momentum is kept to the rounding of the sums.
     #[inline(always)]
     fn add<const MULTI: bool, const TENSION: u8>(&mut self, list: &mut List, p: [f32; 3], shift: [f32; 3]) {
-                let (zero, one) = (L::splat(0.0), L::splat(1.0));
+        let (zero, one) = (L::splat(0.0), L::splat(1.0));
         let c = self.c;
         let r = self.record;
         // SAFETY: the list keeps room for one more vector.
         unsafe {
             list.index.as_mut_ptr().add(list.len).cast::<[u32; 8]>().write_unaligned([self.i as u32; 8])
         };
-        let q = shifted::<L>(p, shift);
+        let q = [L::splat(p[0] + shift[0]), L::splat(p[1] + shift[1]), L::splat(p[2] + shift[2])];
         let (own_p, own_volume) = (L::splat(r[PRESSURE]), L::splat(r[VOLUME]));
         let own_v = [L::splat(r[4]), L::splat(r[5]), L::splat(r[6])];
-        let (pressure, viscosity) = (L::splat(c.pressure), L::splat(c.viscosity));
+        let half_pressure = L::splat(0.5 * c.pressure);
+        let own = (
+            L::splat(self.own.viscosity * c.viscosity),
+            L::splat(self.own.impedance * c.half_ratio * c.pressure),
+            L::splat(self.own.cohesion),
+        );
         let mut at = 0;
         while at < list.len {
             // SAFETY: indices in the list are below n; the vector past the end is filled with i.
@@ -334,23 +356,18 @@ impl<'a, L: Lanes> Sums<'a, L> {
             let dv = [vx.sub(own_v[0]), vy.sub(own_v[1]), vz.sub(own_v[2])];
             // (v_j - v_i)·(x_i - x_j)/r: positive when they approach.
             let approach = dv[2].mul_add(d[2], dv[1].mul_add(d[1], dv[0].mul(d[0]))).mul(inverse).max(zero);
-            let (mu, impedance, pull) = if MULTI {
-                self.mixed(&list.index, at)
-            } else {
-                (L::splat(self.own.viscosity), L::splat(self.own.impedance), L::splat(self.own.cohesion))
-            };
+            let (mu, impedance, pull) = if MULTI { self.mixed(&list.index, at) } else { own };
             // Pressure, eq. 10 with the spiky kernel, as the mean of both pressures, plus Monaghan's 1992
             // artificial viscosity as a pressure α ρ c (Δ/r) v_approach.
-            let mean = p_j.add(own_p).mul(L::splat(0.5));
-            let damp = impedance.mul(L::splat(c.half_ratio)).mul(inverse).mul(approach);
-            let mut radial = mean.add(damp).mul(volumes).mul(pressure).mul(t.mul(t));
+            let mut radial =
+                inverse.mul(approach).mul_add(impedance, p_j.add(own_p).mul(half_pressure)).mul(volumes);
             if TENSION == COHESION {
                 // Pair force A (1-s)²(s-s0), pulling where s > s0.
-                radial = pull.mul(t.mul(t)).mul(L::splat(COHESION_ZERO as f32).sub(dist)).add(radial);
+                radial = pull.mul_add(L::splat(COHESION_ZERO as f32).sub(dist), radial);
             }
-            let radial = radial.mul(inverse);
+            let radial = radial.mul(t.mul(t)).mul(inverse);
             // Viscosity, eq. 14.
-            let shear = mu.mul(volumes).mul(viscosity).mul(t);
+            let shear = volumes.mul(t).mul(mu);
             for a in 0..3 {
                 self.force[a] = dv[a].mul_add(shear, d[a].mul_add(radial, self.force[a]));
             }
@@ -361,22 +378,23 @@ impl<'a, L: Lanes> Sums<'a, L> {
                 for a in 0..3 {
                     self.color[a] = d[a].mul_add(g, self.color[a]);
                 }
-                self.color[3] = volume.mul(w).mul_add(L::splat(3.0).sub(r2.mul(L::splat(7.0))), self.color[3]);
+                self.color[3] =
+                    volume.mul(w).mul_add(L::splat(3.0).sub(r2.mul(L::splat(7.0))), self.color[3]);
             }
             at += 8;
         }
         list.len = 0;
     }
 
-    /// Means over both fluids of viscosity, impedance and cohesion. Different fluids do not cohere.
+    /// Means over both fluids of viscosity, impedance and cohesion, with their factors. Different fluids do not cohere.
     #[inline(always)]
     fn mixed(&self, index: &[u32], at: usize) -> (L, L, L) {
         let (mut mu, mut impedance, mut pull) = ([0.0f32; 8], [0.0f32; 8], [0.0f32; 8]);
         for (k, &j) in index[at..at + 8].iter().enumerate() {
             let other = self.fluid[j as usize];
             let o = &self.c.fluids[other as usize];
-            mu[k] = 0.5 * (self.own.viscosity + o.viscosity);
-            impedance[k] = 0.5 * (self.own.impedance + o.impedance);
+            mu[k] = 0.5 * (self.own.viscosity + o.viscosity) * self.c.viscosity;
+            impedance[k] = 0.5 * (self.own.impedance + o.impedance) * (self.c.half_ratio * self.c.pressure);
             pull[k] = if other == self.own_fluid { o.cohesion } else { 0.0 };
         }
         // SAFETY: three arrays of eight.
@@ -388,7 +406,8 @@ impl<'a, L: Lanes> Sums<'a, L> {
         let mut f = [self.force[0].sum(), self.force[1].sum(), self.force[2].sum()];
         if TENSION == COLOR {
             // -σ ∇²c n/|n| V (eq. 19), where |n| says that this is a surface.
-            let n = [self.color[0].sum(), self.color[1].sum(), self.color[2].sum()].map(|v| -self.c.color_gradient * v);
+            let n = [self.color[0].sum(), self.color[1].sum(), self.color[2].sum()]
+                .map(|v| -self.c.color_gradient * v);
             let length = (n[0] * n[0] + n[1] * n[1] + n[2] * n[2]).sqrt();
             if length > self.c.color_threshold {
                 let laplacian = -self.c.color_laplacian * self.color[3].sum();

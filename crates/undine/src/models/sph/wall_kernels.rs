@@ -11,7 +11,7 @@ use glam::DVec3;
 
 use super::params::{COHESION_ZERO, Params};
 use crate::scene::Slip;
-use crate::walls::Contacts;
+use crate::walls::Walls;
 
 const SAMPLES: usize = 512;
 
@@ -94,16 +94,19 @@ impl WallKernels {
         table[i] + f * (table[i + 1] - table[i])
     }
 
-    /// Relative density the walls hold: 1 - Π(1 - part), exact where two walls meet at a right angle.
+    /// Relative density the walls hold at a place: 1 - Π(1 - part), exact where two meet at a right angle.
     #[inline]
-    pub fn density(&self, contacts: &Contacts) -> f32 {
-        1.0 - contacts.iter().map(|c| 1.0 - self.look(&self.density, c.distance)).product::<f32>()
+    pub fn density(&self, walls: &Walls, p: DVec3) -> f32 {
+        let mut free = 1.0;
+        walls.contacts(p, self.h, |c| free *= 1.0 - self.look(&self.density, c.distance));
+        1.0 - free
     }
 
-    /// Pressure gradient, drag and pull of the walls on a particle moving at `v`.
-    pub fn action(&self, contacts: &Contacts, v: DVec3) -> WallAction {
+    /// Pressure gradient, drag and pull of the walls on a particle at p moving at `v`.
+    #[inline]
+    pub fn action(&self, walls: &Walls, p: DVec3, v: DVec3) -> WallAction {
         let mut act = WallAction::default();
-        for c in contacts.iter() {
+        walls.contacts(p, self.h, |c| {
             let gradient = f64::from(self.look(&self.gradient, c.distance));
             let relative = v - c.velocity;
             let towards = -relative.dot(c.normal);
@@ -115,7 +118,7 @@ impl WallKernels {
             if c.slip == Slip::NoSlip {
                 act.drag -= relative * f64::from(self.look(&self.laplacian, c.distance));
             }
-        }
+        });
         act
     }
 }
