@@ -1,5 +1,41 @@
-//! The binary `undine`.
+//! The binary `undine`: scene file in, frames out.
 
-fn main() {
-    println!("undine {}", env!("CARGO_PKG_VERSION"));
+mod args;
+mod bench;
+mod check;
+mod failure;
+mod run;
+mod scenes;
+mod text;
+mod threads;
+mod view;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Parser;
+
+use args::{Cli, Command};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match dispatch(&cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {}", failure::message(&error));
+            failure::exit_code(&error)
+        }
+    }
+}
+
+fn dispatch(cli: &Cli) -> Result<()> {
+    match &cli.command {
+        None => view::without_display(),
+        Some(Command::View(args)) => view::view(args),
+        Some(Command::Run(args)) => run::run(args),
+        Some(Command::Check(args)) => check::check(args),
+        Some(Command::Scenes(args)) => scenes::scenes(args),
+        Some(Command::Schema) => scenes::schema(),
+        Some(Command::Bench(args)) => bench::bench(args),
+    }
 }

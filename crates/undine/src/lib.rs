@@ -13,6 +13,7 @@ pub mod kernels;
 pub mod models;
 pub mod neighbors;
 mod plain;
+pub mod probe;
 pub mod run_folder;
 pub mod scene;
 pub mod simd;

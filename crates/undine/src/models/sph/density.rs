@@ -73,7 +73,9 @@ pub fn sums_in<L: Lanes>(work: &Work, grid: &Grid, first: usize, records: &mut [
             while j < end {
                 // SAFETY: j < n, and the arrays are eight longer than n; the tail has 16 entries and is read from
                 // at most 7 on.
-                let (r2, keep) = unsafe { (square_distance(q, work, j), L::load(TAIL.as_ptr().add(8 - (end - j).min(8)))) };
+                let (r2, keep) = unsafe {
+                    (square_distance(q, work, j), L::load(TAIL.as_ptr().add(8 - (end - j).min(8))))
+                };
                 let w = one.sub(r2).max(L::splat(0.0)).mul(keep);
                 sum = w.mul(w).mul_add(w, sum);
                 j += 8;
@@ -96,8 +98,9 @@ pub fn shifted<L: Lanes>(p: [f32; 3], shift: [f32; 3]) -> [L; 3] {
 #[inline(always)]
 pub unsafe fn square_distance<L: Lanes>(q: [L; 3], work: &Work, j: usize) -> L {
     // SAFETY: the arrays are eight longer than the number of particles.
-    let (x, y, z) =
-        unsafe { (L::load(work.x.as_ptr().add(j)), L::load(work.y.as_ptr().add(j)), L::load(work.z.as_ptr().add(j))) };
+    let (x, y, z) = unsafe {
+        (L::load(work.x.as_ptr().add(j)), L::load(work.y.as_ptr().add(j)), L::load(work.z.as_ptr().add(j)))
+    };
     let (dx, dy, dz) = (q[0].sub(x), q[1].sub(y), q[2].sub(z));
     dz.mul_add(dz, dy.mul_add(dy, dx.mul(dx)))
 }

@@ -314,7 +314,7 @@ impl<'a, L: Lanes> Sums<'a, L> {
     /// forces cancel to the last bit, and momentum is kept to the rounding of the sums.
     #[inline(always)]
     fn add<const MULTI: bool, const TENSION: u8>(&mut self, list: &mut List, p: [f32; 3], shift: [f32; 3]) {
-                let (zero, one) = (L::splat(0.0), L::splat(1.0));
+        let (zero, one) = (L::splat(0.0), L::splat(1.0));
         let c = self.c;
         let r = self.record;
         // SAFETY: the list keeps room for one more vector.
@@ -366,7 +366,8 @@ impl<'a, L: Lanes> Sums<'a, L> {
                 for a in 0..3 {
                     self.color[a] = d[a].mul_add(g, self.color[a]);
                 }
-                self.color[3] = volume.mul(w).mul_add(L::splat(3.0).sub(r2.mul(L::splat(7.0))), self.color[3]);
+                self.color[3] =
+                    volume.mul(w).mul_add(L::splat(3.0).sub(r2.mul(L::splat(7.0))), self.color[3]);
             }
             at += 8;
         }
@@ -393,7 +394,8 @@ impl<'a, L: Lanes> Sums<'a, L> {
         let mut f = [self.force[0].sum(), self.force[1].sum(), self.force[2].sum()];
         if TENSION == COLOR {
             // -σ ∇²c n/|n| V (eq. 19), where |n| says that this is a surface.
-            let n = [self.color[0].sum(), self.color[1].sum(), self.color[2].sum()].map(|v| -self.c.color_gradient * v);
+            let n = [self.color[0].sum(), self.color[1].sum(), self.color[2].sum()]
+                .map(|v| -self.c.color_gradient * v);
             let length = (n[0] * n[0] + n[1] * n[1] + n[2] * n[2]).sqrt();
             if length > self.c.color_threshold {
                 let laplacian = -self.c.color_laplacian * self.color[3].sum();
