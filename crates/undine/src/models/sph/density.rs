@@ -3,13 +3,14 @@
 
 use std::f64::consts::PI;
 
+use glam::DVec3;
 use rayon::prelude::*;
 
 use super::params::Params;
 use super::wall_kernels::WallKernels;
 use super::work::{Record, VOLUME, Work};
 use crate::models::Around;
-use crate::neighbors::Grid;
+use crate::neighbors::{Grid, Candidates};
 use crate::simd::{Lanes, Portable};
 use crate::state::particles::{BLOCK, Particles};
 
@@ -35,8 +36,9 @@ pub fn density(
         for (k, record) in records.iter_mut().enumerate() {
             let i = first + k;
             debug_assert!(i < n);
-            let p = [particles.x[i], particles.y[i], particles.z[i]];
-            let held = walls.density(&around.walls.contacts(p.into(), walls.h));
+            let p = DVec3::new(particles.x[i], particles.y[i], particles.z[i]);
+            let near = around.walls.is_near(p, walls.h);
+            let held = if near { walls.density(&around.walls.contacts(p, walls.h)) } else { 0.0 };
             record[VOLUME] = 1.0 / (scale * record[VOLUME] + held);
         }
     });
@@ -64,21 +66,20 @@ fn sums_avx2(work: &Work, grid: &Grid, first: usize, records: &mut [Record]) {
 #[inline(always)]
 pub fn sums_in<L: Lanes>(work: &Work, grid: &Grid, first: usize, records: &mut [Record]) {
     let one = L::splat(1.0);
+    let mut candidates = Candidates::default();
     for (k, record) in records.iter_mut().enumerate() {
         let p = work.at(first + k);
         let mut sum = L::splat(0.0);
-        for sweep in grid.sweeps(p).iter() {
-            let q = shifted(p, sweep.shift);
-            let (mut j, end) = (sweep.start as usize, sweep.end as usize);
-            while j < end {
-                // SAFETY: j < n, and the arrays are eight longer than n; the tail has 16 entries and is read from
-                // at most 7 on.
+        grid.candidates(p, &mut candidates);
+        for (shift, chunks) in candidates.groups() {
+            let q = shifted(p, shift);
+            for c in chunks {
+                // SAFETY: candidates are below n; the tail has 16 entries and is read from at most 8 on.
                 let (r2, keep) = unsafe {
-                    (square_distance(q, work, j), L::load(TAIL.as_ptr().add(8 - (end - j).min(8))))
+                    (square_distance(q, work, c.first), L::load(TAIL.as_ptr().add(8 - c.count.min(8) as usize)))
                 };
                 let w = one.sub(r2).max(L::splat(0.0)).mul(keep);
                 sum = w.mul(w).mul_add(w, sum);
-                j += 8;
             }
         }
         record[VOLUME] = sum.sum();
@@ -96,11 +97,11 @@ pub fn shifted<L: Lanes>(p: [f32; 3], shift: [f32; 3]) -> [L; 3] {
 /// # Safety
 /// j must be below the number of particles.
 #[inline(always)]
-pub unsafe fn square_distance<L: Lanes>(q: [L; 3], work: &Work, j: usize) -> L {
+pub unsafe fn square_distance<L: Lanes>(q: [L; 3], work: &Work, j: u32) -> L {
+    let j = j as usize;
     // SAFETY: the arrays are eight longer than the number of particles.
-    let (x, y, z) = unsafe {
-        (L::load(work.x.as_ptr().add(j)), L::load(work.y.as_ptr().add(j)), L::load(work.z.as_ptr().add(j)))
-    };
+    let (x, y, z) =
+        unsafe { (L::load(work.x.as_ptr().add(j)), L::load(work.y.as_ptr().add(j)), L::load(work.z.as_ptr().add(j))) };
     let (dx, dy, dz) = (q[0].sub(x), q[1].sub(y), q[2].sub(z));
     dz.mul_add(dz, dy.mul_add(dy, dx.mul(dx)))
 }

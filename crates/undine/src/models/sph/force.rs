@@ -15,7 +15,7 @@ use super::params::{COHESION_ZERO, Params};
 use super::wall_kernels::WallKernels;
 use super::work::{PRESSURE, Record, VOLUME, Work};
 use crate::models::Around;
-use crate::neighbors::Grid;
+use crate::neighbors::{Grid, Candidates};
 use crate::scene::TensionKind;
 use crate::simd::{Lanes, Portable};
 use crate::state::particles::{BLOCK, Particles};
@@ -142,8 +142,8 @@ impl Forces {
                     let i = first + k;
                     let p = DVec3::new(x[i], y[i], z[i]);
                     let v = glam::Vec3::from(velocity[k]).as_dvec3();
-                    let contacts = around.walls.contacts(p, walls.h);
-                    if !contacts.is_empty() {
+                    if around.walls.is_near(p, walls.h) {
+                        let contacts = around.walls.contacts(p, walls.h);
                         let extra = self.wall(&work.records[i], fluid[i], walls, &contacts, v);
                         *a = std::array::from_fn(|c| a[c] + extra[c]);
                     }
@@ -227,39 +227,34 @@ impl Forces {
         out: &mut [[f32; 3]],
     ) {
         let mut list = List::new();
+        let mut candidates = Candidates::default();
         for (k, a) in out.iter_mut().enumerate() {
             let i = first + k;
             let mut sums = Sums::<L>::new(self, fluid, work, i);
             let p = work.at(i);
-            let mut shift = [0.0; 3];
-            for sweep in grid.sweeps(p).iter() {
-                if sweep.shift != shift {
-                    sums.add::<MULTI, TENSION>(&mut list, p, shift);
-                    shift = sweep.shift;
-                }
+            grid.candidates(p, &mut candidates);
+            for (shift, chunks) in candidates.groups() {
                 let q = shifted::<L>(p, shift);
-                let (mut j, end) = (sweep.start as usize, sweep.end as usize);
-                while j < end {
-                    // SAFETY: j < n.
-                    let r2 = unsafe { square_distance(q, work, j) };
-                    let mut near = r2.below(L::splat(1.0));
-                    if end - j < 8 {
-                        near &= (1 << (end - j)) - 1;
-                    }
+                for c in chunks {
+                    // SAFETY: candidates are below n.
+                    let r2 = unsafe { square_distance(q, work, c.first) };
+                    let near = r2.below(L::splat(1.0)) & KEEP[c.count.min(8) as usize];
                     // SAFETY: `add` leaves at least sixteen free places.
-                    unsafe { L::store_set_bits(near, j as u32, list.index.as_mut_ptr().add(list.len)) };
+                    unsafe { L::store_set_bits(near, c.first, list.index.as_mut_ptr().add(list.len)) };
                     list.len += near.count_ones() as usize;
                     if list.len > List::FULL {
                         sums.add::<MULTI, TENSION>(&mut list, p, shift);
                     }
-                    j += 8;
                 }
+                sums.add::<MULTI, TENSION>(&mut list, p, shift);
             }
-            sums.add::<MULTI, TENSION>(&mut list, p, shift);
             *a = sums.acceleration::<TENSION>();
         }
     }
 }
+
+/// The first n of eight bits.
+static KEEP: [u32; 9] = [0, 1, 3, 7, 15, 31, 63, 127, 255];
 
 /// Packed neighbour numbers of one particle, worked off when full.
 struct List {
@@ -314,7 +309,7 @@ impl<'a, L: Lanes> Sums<'a, L> {
     /// forces cancel to the last bit, and momentum is kept to the rounding of the sums.
     #[inline(always)]
     fn add<const MULTI: bool, const TENSION: u8>(&mut self, list: &mut List, p: [f32; 3], shift: [f32; 3]) {
-        let (zero, one) = (L::splat(0.0), L::splat(1.0));
+                let (zero, one) = (L::splat(0.0), L::splat(1.0));
         let c = self.c;
         let r = self.record;
         // SAFETY: the list keeps room for one more vector.
@@ -366,8 +361,7 @@ impl<'a, L: Lanes> Sums<'a, L> {
                 for a in 0..3 {
                     self.color[a] = d[a].mul_add(g, self.color[a]);
                 }
-                self.color[3] =
-                    volume.mul(w).mul_add(L::splat(3.0).sub(r2.mul(L::splat(7.0))), self.color[3]);
+                self.color[3] = volume.mul(w).mul_add(L::splat(3.0).sub(r2.mul(L::splat(7.0))), self.color[3]);
             }
             at += 8;
         }
@@ -394,8 +388,7 @@ impl<'a, L: Lanes> Sums<'a, L> {
         let mut f = [self.force[0].sum(), self.force[1].sum(), self.force[2].sum()];
         if TENSION == COLOR {
             // -σ ∇²c n/|n| V (eq. 19), where |n| says that this is a surface.
-            let n = [self.color[0].sum(), self.color[1].sum(), self.color[2].sum()]
-                .map(|v| -self.c.color_gradient * v);
+            let n = [self.color[0].sum(), self.color[1].sum(), self.color[2].sum()].map(|v| -self.c.color_gradient * v);
             let length = (n[0] * n[0] + n[1] * n[1] + n[2] * n[2]).sqrt();
             if length > self.c.color_threshold {
                 let laplacian = -self.c.color_laplacian * self.color[3].sum();
