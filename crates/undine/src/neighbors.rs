@@ -73,23 +73,14 @@ impl Axis {
     }
 }
 
-/// A contiguous run of sorted particles to test against, and the shift to add to the point first.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Sweep {
-    /// First particle.
-    pub start: u32,
-    /// One past the last.
-    pub end: u32,
-    /// To add to the query point, units of h (periodic images).
-    pub shift: [f32; 3],
-}
-
 /// The cell grid over sorted particles.
 #[derive(Clone, Debug)]
 pub struct Grid {
     /// 1/h, 1/m.
     per_h: f64,
     axis: [Axis; 3],
+    /// No axis wraps, so that the short way through the rows serves.
+    plain: bool,
     /// First particle of each cell, and the total at the end.
     start: Vec<u32>,
 }
@@ -114,7 +105,7 @@ impl Grid {
             cells: 1,
             scale: 1.0,
         };
-        Grid { per_h: 1.0 / h, axis: [axis.clone(), axis.clone(), axis], start: vec![0, 0] }
+        Grid { per_h: 1.0 / h, axis: [axis.clone(), axis.clone(), axis], plain: false, start: vec![0, 0] }
     }
 
     /// Lays the grid over the particles at `position` (three parallel arrays, m).
@@ -130,16 +121,17 @@ impl Grid {
             }
             let (low, high) = bounds[a];
             self.axis[a].runs.clear();
-            self.axis[a].runs.push(Run { low, high, shift: -low });
+            // One support of margin, so that rows and chords around a particle stay inside the grid.
+            let margin = if repeats { 0.0 } else { h };
+            self.axis[a].runs.push(Run { low, high, shift: margin - low });
             self.axis[a].wrap =
                 if repeats { Wrap::Periodic(((high - low) * self.per_h) as f32) } else { Wrap::Ends };
         }
-        let cells = |axis: &[Axis; 3]| -> f64 {
-            (0..3)
-                .map(|a| axis_length(&axis[a]) * self.per_h * if a == 0 { FINE as f64 } else { 1.0 } + 3.0)
-                .product()
+        let per_h = self.per_h;
+        let sizes = |axis: &[Axis; 3]| -> [f64; 3] {
+            std::array::from_fn(|a| (axis_length(&axis[a]) * per_h + 2.0) * if a == 0 { FINE as f64 } else { 1.0 })
         };
-        if cells(&self.axis) > budget {
+        if sizes(&self.axis).iter().product::<f64>() > budget {
             for (axis, x) in self.axis.iter_mut().zip(position) {
                 if axis.wrap == Wrap::Ends {
                     axis.runs = squeeze(x, axis.runs[0].low, axis.runs[0].high, h);
@@ -148,9 +140,7 @@ impl Grid {
         }
         // If even the occupied stretches span too many cells (spray in all directions), let cells be shared:
         // halve the longest axis until the grid fits.
-        let mut size: [f64; 3] = std::array::from_fn(|a| {
-            axis_length(&self.axis[a]) * self.per_h * if a == 0 { FINE as f64 } else { 1.0 } + 3.0
-        });
+        let mut size = sizes(&self.axis);
         let mut shared = [false; 3];
         while size.iter().product::<f64>() > budget {
             let free = |a: &usize| matches!(self.axis[*a].wrap, Wrap::Ends) && size[*a] > 32.0;
@@ -172,13 +162,13 @@ impl Grid {
                     axis.scale = fine;
                 }
                 _ => {
-                    // One empty layer at the end stands for both outsides when row numbers wrap; one more
-                    // because the last coordinate may round up into the next cell.
-                    axis.cells = (axis_length(axis) * self.per_h * fine as f64) as i32 + 3;
+                    // Margin, and one more cell because the last coordinate may round up into the next.
+                    axis.cells = ((axis_length(axis) * self.per_h + 1.0) * fine as f64) as i32 + 2;
                     axis.scale = fine;
                 }
             }
         }
+        self.plain = self.axis.iter().all(|a| a.wrap == Wrap::Ends);
     }
 
     /// The local coordinates of a point, in units of h.
@@ -232,18 +222,64 @@ impl Grid {
         }
     }
 
-    /// The runs of sorted particles that can hold neighbours of the local point `p`, in a fixed order.
+    /// Lists in `out` the candidates for neighbours of particle p (local coordinates), in a fixed order.
     ///
-    /// Returned as a list, not through a callback: a closure inside a SIMD loop would be compiled without its
-    /// instruction set.
-    #[inline]
-    pub fn sweeps(&self, p: [f32; 3]) -> Sweeps {
+    /// A list, not a callback: a closure inside a SIMD loop would be compiled without its instruction set. And
+    /// inlined into that loop, so that the chords of eight rows are computed at once. The list of vectors is
+    /// written without branches: the number of vectors in a row is unpredictable, and nested loops over rows
+    /// and vectors spent a quarter of the time on mispredictions.
+    #[inline(always)]
+    pub fn candidates(&self, p: [f32; 3], out: &mut Candidates) {
+        if !self.plain {
+            return self.candidates_anywhere(p, out);
+        }
+        let [ax, ay, _] = &self.axis;
+        let (cy, cz) = (p[1] as i32, p[2] as i32);
+        if (cy, cz) != out.row {
+            // Sorted particles share their rows with the one before, mostly.
+            out.row = (cy, cz);
+            for k in 0..9 {
+                let (dy, dz) = (k as i32 % 3 - 1, k as i32 / 3 - 1);
+                out.row_start[k] = ((cz + dz) * ay.cells + cy + dy) * ax.cells;
+            }
+            out.row_start.swap(4, 8);
+        }
+        // Distances to the rows below, the same and above.
+        let below_y = (p[1] - cy as f32 - SLACK).max(0.0);
+        let above_y = ((cy + 1) as f32 - p[1] - SLACK).max(0.0);
+        let below_z = (p[2] - cz as f32 - SLACK).max(0.0);
+        let above_z = ((cz + 1) as f32 - p[2] - SLACK).max(0.0);
+        let (by, ay2, bz, az2) = (below_y * below_y, above_y * above_y, below_z * below_z, above_z * above_z);
+        // The eight rows around, then the own one: half chord of the unit sphere, then first and last cell.
+        let square = [by + bz, bz, ay2 + bz, by, az2 + ay2, ay2, by + az2, az2];
+        let (mut low, mut high) = ([0i32; 9], [0i32; 9]);
+        for k in 0..8 {
+            let reach = (1.0 - square[k]).max(0.0).sqrt() + SLACK;
+            low[k] = ((p[0] - reach) * FINE) as i32;
+            high[k] = ((p[0] + reach) * FINE) as i32;
+        }
+        low[8] = ((p[0] - 1.0 - SLACK) * FINE) as i32;
+        high[8] = ((p[0] + 1.0 + SLACK) * FINE) as i32;
+        // `row_start` has row 4 (the own one) last and row 8 (z and y above) in its place.
+        let mut len = 0;
+        for k in 0..9 {
+            let start = self.start[(out.row_start[k] + low[k]) as usize];
+            let end = self.start[(out.row_start[k] + high[k]) as usize + 1];
+            let end = if k < 8 && square[k] >= 1.0 { start } else { end };
+            len = out.push(len, start, end);
+        }
+        out.len = len;
+        out.groups[0] = Group { shift: [0.0; 3], end: len as u32 };
+        out.group_count = 1;
+    }
+
+    /// As [`Grid::candidates`], for any place and any kind of axis.
+    pub fn candidates_anywhere(&self, p: [f32; 3], out: &mut Candidates) {
         let [ax, ay, az] = &self.axis;
-        let rows_y = rows(ay, p[1]);
-        let rows_z = rows(az, p[2]);
-        let mut out = Sweeps { list: [Sweep::default(); MAX_SWEEPS], len: 0 };
-        for &(cz, shift_z, dz) in &rows_z {
-            for &(cy, shift_y, dy) in &rows_y {
+        let (rows_y, rows_z) = (rows(ay, p[1]), rows(az, p[2]));
+        (out.len, out.group_count) = (0, 0);
+        for (cz, shift_z, dz) in rows_z.into_iter().flatten() {
+            for (cy, shift_y, dy) in rows_y.into_iter().flatten() {
                 let rest = 1.0 - dy * dy - dz * dz;
                 if rest <= 0.0 {
                     continue;
@@ -256,7 +292,7 @@ impl Grid {
                     Wrap::Ends => {
                         if high >= 0 && low < ax.cells {
                             let (low, high) = (low.max(0), high.min(ax.cells - 1));
-                            self.push(&mut out, row + low, row + high, [0.0, shift_y, shift_z]);
+                            self.add_run(out, row + low, row + high, [0.0, shift_y, shift_z]);
                         }
                     }
                     Wrap::Shared | Wrap::Periodic(_) => {
@@ -267,68 +303,127 @@ impl Grid {
                             let first = turn * ax.cells;
                             let a = low.max(first) - first;
                             let b = high.min(first + ax.cells - 1) - first;
-                            let shift_x = -(turn as f32) * length;
-                            self.push(&mut out, row + a, row + b, [shift_x, shift_y, shift_z]);
+                            self.add_run(out, row + a, row + b, [-(turn as f32) * length, shift_y, shift_z]);
                         }
                     }
                 }
             }
         }
-        out
     }
 
-    #[inline(always)]
-    fn push(&self, out: &mut Sweeps, first: i32, last: i32, shift: [f32; 3]) {
+    fn add_run(&self, out: &mut Candidates, first: i32, last: i32, shift: [f32; 3]) {
         let (start, end) = (self.start[first as usize], self.start[last as usize + 1]);
-        if start < end && out.len < MAX_SWEEPS {
-            out.list[out.len] = Sweep { start, end, shift };
-            out.len += 1;
+        if start == end {
+            return;
         }
+        out.len = out.push(out.len, start, end);
+        let same = out.group_count > 0 && out.groups[out.group_count - 1].shift == shift;
+        if !same && out.group_count < MAX_GROUPS {
+            out.groups[out.group_count].shift = shift;
+            out.group_count += 1;
+        }
+        out.groups[out.group_count - 1].end = out.len as u32;
     }
 }
 
 /// Nine rows, each in at most four parts: a period is at least one support long.
-const MAX_SWEEPS: usize = 36;
+const MAX_GROUPS: usize = 36;
 
-/// The sweeps of one point.
-#[derive(Clone, Copy, Debug)]
-pub struct Sweeps {
-    list: [Sweep; MAX_SWEEPS],
-    len: usize,
+/// Up to eight particles in sequence.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Chunk {
+    /// The first of them.
+    pub first: u32,
+    /// How many there are from here to the end of the run; only up to eight belong to this chunk.
+    pub count: u32,
 }
 
-impl std::ops::Deref for Sweeps {
-    type Target = [Sweep];
-
-    #[inline(always)]
-    fn deref(&self) -> &[Sweep] {
-        &self.list[..self.len]
+impl Chunk {
+    /// The particles of this chunk.
+    #[inline]
+    pub fn range(self) -> std::ops::Range<usize> {
+        self.first as usize..(self.first + self.count.min(8)) as usize
     }
 }
 
-/// The three rows of an axis around a local coordinate: row number, shift for the point, distance to the row.
-#[inline(always)]
-fn rows(axis: &Axis, x: f32) -> [(i32, f32, f32); 3] {
-    let t = x * axis.scale;
-    let c = match axis.wrap {
-        Wrap::Shared => t.floor() as i32,
-        _ => (t.floor() as i32).clamp(0, axis.cells - 1),
-    };
+/// Chunks up to `end` are to be seen from the point moved by `shift`.
+#[derive(Clone, Copy, Debug, Default)]
+struct Group {
+    /// To add to the point, units of h (periodic images).
+    shift: [f32; 3],
+    end: u32,
+}
+
+/// The candidates of one particle; made once and used for many.
+#[derive(Clone, Debug)]
+pub struct Candidates {
+    chunks: Vec<Chunk>,
+    len: usize,
+    groups: [Group; MAX_GROUPS],
+    group_count: usize,
+    /// Row of the last particle and where its nine rows start, while they stay the same.
+    row: (i32, i32),
+    row_start: [i32; 9],
+}
+
+impl Default for Candidates {
+    fn default() -> Self {
+        Candidates {
+            chunks: vec![Chunk::default(); 64],
+            len: 0,
+            groups: [Group::default(); MAX_GROUPS],
+            group_count: 0,
+            row: (i32::MIN, 0),
+            row_start: [0; 9],
+        }
+    }
+}
+
+impl Candidates {
+    /// Appends a run of particles in chunks of eight; returns the new length. Four chunks are always written,
+    /// only as many as needed kept.
+    #[inline(always)]
+    fn push(&mut self, len: usize, start: u32, end: u32) -> usize {
+        let count = end - start;
+        let chunks = count.div_ceil(8) as usize;
+        if len + chunks.max(4) > self.chunks.len() {
+            self.chunks.resize(2 * (len + chunks + 4), Chunk::default());
+        }
+        let out = &mut self.chunks[len..];
+        for k in 0..4 {
+            out[k] = Chunk { first: start + 8 * k as u32, count: count.wrapping_sub(8 * k as u32) };
+        }
+        for (k, chunk) in out.iter_mut().enumerate().take(chunks).skip(4) {
+            *chunk = Chunk { first: start + 8 * k as u32, count: count - 8 * k as u32 };
+        }
+        len + chunks
+    }
+
+    /// The chunks by periodic image: what to add to the point, and the chunks to be seen from there.
+    #[inline(always)]
+    pub fn groups(&self) -> impl Iterator<Item = ([f32; 3], &[Chunk])> {
+        (0..self.group_count).map(|g| {
+            let first = if g == 0 { 0 } else { self.groups[g - 1].end as usize };
+            (self.groups[g].shift, &self.chunks[first..self.groups[g].end as usize])
+        })
+    }
+}
+
+/// The rows of an axis around a local coordinate: row number, shift for the point, distance to the row.
+fn rows(axis: &Axis, x: f32) -> [Option<(i32, f32, f32)>; 3] {
+    let c = (x * axis.scale).floor() as i32;
+    // A coordinate that rounds up to the full period belongs to the last cell.
+    let c = if matches!(axis.wrap, Wrap::Periodic(_)) { c.clamp(0, axis.cells - 1) } else { c };
     let width = 1.0 / axis.scale;
     let below = (x - c as f32 * width - SLACK).max(0.0);
     let above = ((c + 1) as f32 * width - x - SLACK).max(0.0);
-    let wrap = |c: i32| -> (i32, f32) {
-        match axis.wrap {
-            // The empty layer at the end stands for everything outside.
-            Wrap::Ends => (if c < 0 { axis.cells - 1 } else { c.min(axis.cells - 1) }, 0.0),
-            Wrap::Shared => (c.rem_euclid(axis.cells), 0.0),
-            Wrap::Periodic(l) if c < 0 => (c + axis.cells, l),
-            Wrap::Periodic(l) if c >= axis.cells => (c - axis.cells, -l),
-            Wrap::Periodic(_) => (c, 0.0),
-        }
-    };
-    let ((a, sa), (b, sb), (d, sd)) = (wrap(c - 1), wrap(c), wrap(c + 1));
-    [(a, sa, below), (b, sb, 0.0), (d, sd, above)]
+    [(c - 1, below), (c, 0.0), (c + 1, above)].map(|(c, distance)| match axis.wrap {
+        Wrap::Ends => (0..axis.cells).contains(&c).then_some((c, 0.0, distance)),
+        Wrap::Shared => Some((c.rem_euclid(axis.cells), 0.0, distance)),
+        Wrap::Periodic(l) if c < 0 => Some((c + axis.cells, l, distance)),
+        Wrap::Periodic(l) if c >= axis.cells => Some((c - axis.cells, -l, distance)),
+        Wrap::Periodic(_) => Some((c, 0.0, distance)),
+    })
 }
 
 fn axis_length(axis: &Axis) -> f64 {
@@ -356,7 +451,7 @@ fn squeeze(x: &[f64], low: f64, high: f64, h: f64) -> Vec<Run> {
         match runs.last_mut() {
             Some(run) if l - run.high <= 3.0 * h => run.high = u,
             last => {
-                let shift = last.map_or(-l, |r| r.high + r.shift + 3.0 * h - l);
+                let shift = last.map_or(h - l, |r| r.high + r.shift + 3.0 * h - l);
                 runs.push(Run { low: l, high: u, shift });
             }
         }
@@ -393,14 +488,15 @@ mod tests {
     }
 
     fn neighbors(s: &Sorted) -> Vec<(u32, u32)> {
-        let mut pairs = Vec::new();
+        let (mut pairs, mut candidates) = (Vec::new(), Candidates::default());
         for (k, &p) in s.local.iter().enumerate() {
-            for sweep in s.grid.sweeps(p).iter() {
-                for j in sweep.start..sweep.end {
-                    let q = s.local[j as usize];
-                    let d = std::array::from_fn(|a| p[a] + sweep.shift[a] - q[a]);
+            s.grid.candidates(p, &mut candidates);
+            for (shift, chunks) in candidates.groups() {
+                for j in chunks.iter().flat_map(|c| c.range()) {
+                    let q = s.local[j];
+                    let d = std::array::from_fn(|a| p[a] + shift[a] - q[a]);
                     if is_neighbor(d) {
-                        pairs.push((s.order[k], s.order[j as usize]));
+                        pairs.push((s.order[k], s.order[j]));
                     }
                 }
             }

@@ -301,8 +301,16 @@ impl Walls {
         self.len() == 0
     }
 
-    /// The walls nearer than `reach` to a place.
+    /// Whether any wall may be nearer than `reach`: a quick look that spares most particles the full answer.
     #[inline]
+    pub fn is_near(&self, p: DVec3, reach: f64) -> bool {
+        let at_face = self.domain.as_ref().is_some_and(|d| {
+            self.faces.iter().any(|&(a, upper)| if upper { d.max[a] - p[a] < reach } else { p[a] - d.min[a] < reach })
+        });
+        at_face || self.walls.iter().any(|w| w.bounds.grow(reach).contains(p))
+    }
+
+    /// The walls nearer than `reach` to a place.
     pub fn contacts(&self, p: DVec3, reach: f64) -> Contacts {
         let mut found = Contacts::default();
         if let Some(d) = &self.domain {

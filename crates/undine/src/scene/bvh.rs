@@ -5,12 +5,12 @@
 
 use std::cmp::Ordering;
 
-use glam::DVec3;
+use glam::{DVec3, Vec3A, Vec4};
 
 use super::aabb::Aabb;
 
 /// Most things in a leaf.
-const LEAF: usize = 4;
+const LEAF: usize = 2;
 /// Candidate planes per split of the surface-area heuristic.
 const BINS: usize = 12;
 /// Below this depth nodes are halved by count, which bounds the depth by `SAH_DEPTH + 32`.
@@ -18,13 +18,15 @@ const SAH_DEPTH: u32 = 28;
 /// Traversal stack: one pending sibling per level.
 const STACK: usize = 64;
 
-/// A node; a leaf holds the slots `first..first + count`, an inner node (`count` 0) the nodes `first`, `first + 1`.
+/// Box distances are computed in f32; this covers their rounding (below 7e-7), the padding of boxes that of the point.
+const SLACK: f32 = 1.0 - 2e-6;
+
+/// A node; its fourth lanes hold whole numbers as bits. A leaf holds the slots `first..first + count`, an inner node
+/// (`count` 0) the nodes `first`, `first + 1`.
 #[derive(Clone, Copy, Debug)]
 struct Node {
-    min: [f32; 3],
-    first: u32,
-    max: [f32; 3],
-    count: u32,
+    min_first: Vec4,
+    max_count: Vec4,
 }
 
 /// The tree. Slots are positions in the order that [`Bvh::build`] returns.
@@ -45,7 +47,7 @@ impl Bvh {
         let origin = all.center();
         // Covers the rounding of `x - origin` and of slab tests where f32 has no room of its own (near 0).
         let pad = 1e-9 * all.size().max_element();
-        let blank = Node { min: [0.0; 3], first: 0, max: [0.0; 3], count: 0 };
+        let blank = Node { min_first: Vec4::ZERO, max_count: Vec4::ZERO };
         let mut nodes = Vec::with_capacity(boxes.len() / 2 + 1);
         nodes.push(blank);
         let mut tasks = vec![(0_usize, 0_usize, boxes.len(), 0_u32)];
@@ -53,15 +55,13 @@ impl Bvh {
             let range = &mut order[start..end];
             let around = range.iter().fold(Aabb::EMPTY, |a, &i| a.union(boxes[i as usize])).grow(pad);
             let (min, max) = (around.min - origin, around.max - origin);
-            nodes[node].min = [min.x, min.y, min.z].map(|v| (v as f32).next_down());
-            nodes[node].max = [max.x, max.y, max.z].map(|v| (v as f32).next_up());
             if range.len() <= LEAF {
-                (nodes[node].first, nodes[node].count) = (start as u32, (end - start) as u32);
+                nodes[node] = Node::new(min, max, start as u32, (end - start) as u32);
                 continue;
             }
             let middle = start + split(boxes, range, depth < SAH_DEPTH);
             let first = nodes.len();
-            (nodes[node].first, nodes[node].count) = (first as u32, 0);
+            nodes[node] = Node::new(min, max, first as u32, 0);
             nodes.extend([blank, blank]);
             tasks.push((first + 1, middle, end, depth + 1));
             tasks.push((first, start, middle, depth + 1));
@@ -73,26 +73,25 @@ impl Bvh {
     /// visitor lowers `best` when it finds something nearer.
     pub fn nearest(&self, p: DVec3, best: f64, mut visit: impl FnMut(usize, &mut f64)) {
         let Some(root) = self.nodes.first() else { return };
-        let q = p - self.origin;
-        let q = [q.x, q.y, q.z];
+        let q = (p - self.origin).as_vec3().extend(0.0);
         let mut best = best;
-        let mut stack = [(0_u32, 0.0_f64); STACK];
+        let mut stack = [(0_u32, 0.0_f32); STACK];
         let mut top = 0;
         let mut node = root;
-        if root.distance2(&q).partial_cmp(&best) != Some(Ordering::Less) {
+        if f64::from(root.distance2(q)).partial_cmp(&best) != Some(Ordering::Less) {
             return;
         }
         loop {
-            if node.count > 0 {
-                for slot in node.first..node.first + node.count {
-                    visit(slot as usize, &mut best);
+            if node.count() > 0 {
+                for slot in node.slots() {
+                    visit(slot, &mut best);
                 }
             } else {
-                let (a, b) = (node.first, node.first + 1);
-                let (da, db) = (self.nodes[a as usize].distance2(&q), self.nodes[b as usize].distance2(&q));
+                let (a, b) = (node.first(), node.first() + 1);
+                let (da, db) = (self.nodes[a as usize].distance2(q), self.nodes[b as usize].distance2(q));
                 let (near, far) = if da <= db { ((a, da), (b, db)) } else { ((b, db), (a, da)) };
-                if near.1 < best {
-                    if far.1 < best && top < STACK {
+                if f64::from(near.1) < best {
+                    if f64::from(far.1) < best && top < STACK {
                         stack[top] = far;
                         top += 1;
                     }
@@ -105,7 +104,7 @@ impl Bvh {
                     return;
                 }
                 top -= 1;
-                if stack[top].1 < best {
+                if f64::from(stack[top].1) < best {
                     node = &self.nodes[stack[top].0 as usize];
                     break;
                 }
@@ -137,13 +136,13 @@ impl Bvh {
                 continue;
             }
             let node = &self.nodes[index as usize];
-            if node.count > 0 {
-                for slot in node.first..node.first + node.count {
-                    visit(slot as usize, &mut best);
+            if node.count() > 0 {
+                for slot in node.slots() {
+                    visit(slot, &mut best);
                 }
                 continue;
             }
-            let (a, b) = (node.first, node.first + 1);
+            let (a, b) = (node.first(), node.first() + 1);
             let ta = self.nodes[a as usize].entry(&o, &inverse).map(|t| (a, t));
             let tb = self.nodes[b as usize].entry(&o, &inverse).map(|t| (b, t));
             let (near, far) = match (ta, tb) {
@@ -170,16 +169,17 @@ impl Bvh {
         while top > 0 {
             top -= 1;
             let node = &self.nodes[stack[top] as usize];
-            let meets =
-                |axis: usize, v: f64| f64::from(node.min[axis]) <= v && v <= f64::from(node.max[axis]);
+            let meets = |axis: usize, v: f64| {
+                f64::from(node.min_first[axis]) <= v && v <= f64::from(node.max_count[axis])
+            };
             if !meets(1, y) || !meets(2, z) {
                 continue;
             }
-            if node.count > 0 {
-                (node.first..node.first + node.count).for_each(|slot| visit(slot as usize));
+            if node.count() > 0 {
+                node.slots().for_each(&mut visit);
             } else if top + 2 <= STACK {
-                stack[top] = node.first + 1;
-                stack[top + 1] = node.first;
+                stack[top] = node.first() + 1;
+                stack[top + 1] = node.first();
                 top += 2;
             }
         }
@@ -187,15 +187,36 @@ impl Bvh {
 }
 
 impl Node {
-    /// Square of the distance of `q` to the box, m².
+    fn new(min: DVec3, max: DVec3, first: u32, count: u32) -> Self {
+        // One step for the rounding of the box, two for that of a point near it.
+        let down = |v: f32| v.next_down().next_down().next_down();
+        let min = min.as_vec3().map(down);
+        let max = max.as_vec3().map(|v| -down(-v));
+        Self { min_first: min.extend(f32::from_bits(first)), max_count: max.extend(f32::from_bits(count)) }
+    }
+
     #[inline]
-    fn distance2(&self, q: &[f64; 3]) -> f64 {
-        let mut sum = 0.0;
-        for (axis, &q) in q.iter().enumerate() {
-            let d = (f64::from(self.min[axis]) - q).max(q - f64::from(self.max[axis])).max(0.0);
-            sum += d * d;
-        }
-        sum
+    fn first(&self) -> u32 {
+        self.min_first.w.to_bits()
+    }
+
+    #[inline]
+    fn count(&self) -> u32 {
+        self.max_count.w.to_bits()
+    }
+
+    /// The slots of a leaf.
+    #[inline]
+    fn slots(&self) -> std::ops::Range<usize> {
+        self.first() as usize..(self.first() + self.count()) as usize
+    }
+
+    /// At most the square of the distance of `q` to the box, m².
+    #[inline]
+    fn distance2(&self, q: Vec4) -> f32 {
+        let d = (self.min_first - q).max(q - self.max_count).max(Vec4::ZERO);
+        // Beyond the range of f32 any bound will do.
+        (SLACK * Vec3A::from_vec4(d).length_squared()).min(f32::MAX)
     }
 
     /// Where the segment `o + t/inverse`, t in 0..1, enters the box.
@@ -203,8 +224,8 @@ impl Node {
     fn entry(&self, o: &[f64; 3], inverse: &[f64; 3]) -> Option<f64> {
         let (mut enter, mut leave) = (0.0_f64, 1.0_f64);
         for axis in 0..3 {
-            let a = (f64::from(self.min[axis]) - o[axis]) * inverse[axis];
-            let b = (f64::from(self.max[axis]) - o[axis]) * inverse[axis];
+            let a = (f64::from(self.min_first[axis]) - o[axis]) * inverse[axis];
+            let b = (f64::from(self.max_count[axis]) - o[axis]) * inverse[axis];
             enter = enter.max(a.min(b));
             leave = leave.min(a.max(b));
         }

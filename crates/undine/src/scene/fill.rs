@@ -280,3 +280,6 @@ fn line_hit(corners: [DVec3; 3], y: f64, z: f64) -> LineHit {
     // The sum is the x component of the outward normal: against the line where it enters.
     LineHit::At(x, if u < 0.0 { 1 } else { -1 })
 }
+
+#[cfg(test)]
+mod tests;

@@ -281,3 +281,6 @@ fn read_rows(path: &Path, bytes: &[u8]) -> Result<([usize; 2], Vec<f64>), MeshEr
     }
     Ok(([columns, rows], heights))
 }
+
+#[cfg(test)]
+mod tests;

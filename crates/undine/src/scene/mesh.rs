@@ -7,7 +7,7 @@ use glam::{DMat3, DVec3};
 
 use super::aabb::Aabb;
 use super::bvh::Bvh;
-use super::distance_grid::DistanceGrid;
+use super::distance_grid::{DistanceGrid, ROUGH};
 use super::mesh_io::{self, MeshError, MeshFault};
 use super::mesh_topology::{
     NO_NEIGHBOR, is_closed, is_solid, neighbors, signed_volume, vertex_normals, weld,
@@ -168,12 +168,13 @@ impl TriMesh {
         if known.least > reach && known.signed > 0.0 {
             return None;
         }
-        // Only in an open mesh is "nothing within reach" an answer; in a closed one the sign still matters.
-        let most = if self.closed { known.most } else { known.most.min(reach * (1.0 + 1e-9)) };
+        // Where the point may be inside, finding nothing within reach is no answer yet.
+        let outside = !self.closed || (known.least > 0.0 && known.signed > 0.0);
+        let most = if outside { known.most.min(reach * (1.0 + 1e-9)) } else { known.most };
         let nearest = match self.search(p, most * most) {
             Some(hit) => self.signed(p, hit),
-            None if self.closed => self.nearest_below(p, f64::INFINITY),
-            None => return None,
+            None if outside => return None,
+            None => self.nearest_below(p, f64::INFINITY),
         };
         (nearest.distance <= reach).then_some(nearest)
     }
@@ -237,7 +238,7 @@ impl TriMesh {
         let mut mesh =
             Self { vertices, triangles, bounds, closed, volume, bvh, across, vertex_normals, grid };
         let cells = (4 * mesh.triangles.len()).clamp(512, 32_768);
-        mesh.grid = DistanceGrid::build(bounds, cells, |p, most| mesh.nearest_below(p, most).distance);
+        mesh.grid = DistanceGrid::build(bounds, cells, |p, neighbor| mesh.rough_distance(p, neighbor));
         mesh
     }
 
@@ -260,6 +261,26 @@ impl TriMesh {
             }
         });
         found
+    }
+
+    /// A signed distance for the grid: exact near the surface, elsewhere up to 1 / [`ROUGH`] too great, with the sign
+    /// of the neighbour (its value and the way to it, m) from which no surface parts it.
+    fn rough_distance(&self, p: DVec3, neighbor: Option<(f64, f64)>) -> f64 {
+        let Some((value, way)) = neighbor.filter(|(value, way)| ROUGH * value.abs() > 1.001 * way) else {
+            let most = neighbor.map_or(f64::INFINITY, |(value, way)| 1.001 * (value.abs() + way));
+            return self.nearest_below(p, most).distance;
+        };
+        let most = 1.001 * (value.abs() + way);
+        let mut found = most;
+        self.bvh.nearest(p, most * most, |triangle, best| {
+            let distance2 = p.distance_squared(nearest_point(p, self.corners(triangle)).0);
+            // Only what is nearer by more than the roughness is worth a look.
+            if ROUGH * ROUGH * distance2 < *best {
+                *best = ROUGH * ROUGH * distance2;
+                found = distance2.sqrt();
+            }
+        });
+        found.copysign(value)
     }
 
     /// Sign and normal from the pseudonormal at the nearest place.

@@ -43,8 +43,8 @@ pub(crate) fn is_solid(corners: [DVec3; 3]) -> bool {
     area_normal(corners).length() > THIN * longest2
 }
 
-/// Every edge as (lower corner, higher corner, 4 · triangle + its number, with bit 0 of the last pair set when it
-/// runs downward), sorted so that the triangles of an edge lie side by side.
+/// Every edge as (its two corners, lower first; whether it runs downward; 4 · triangle + its number there), sorted so
+/// that the triangles of an edge lie side by side.
 fn sorted_edges(triangles: &[[u32; 3]]) -> Vec<(u64, bool, u32)> {
     let mut edges = Vec::with_capacity(3 * triangles.len());
     for (t, triangle) in triangles.iter().enumerate() {

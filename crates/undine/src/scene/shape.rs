@@ -216,3 +216,6 @@ impl Shape {
 fn disc_extent(normal: DVec3) -> DVec3 {
     (DVec3::ONE - normal * normal).max(DVec3::ZERO).map(f64::sqrt)
 }
+
+#[cfg(test)]
+mod tests;

@@ -120,7 +120,8 @@ mod tests {
         ) {
             // c and d on different sides of the plane through from, a and b: then the segment cannot pass beside.
             let n = (a - from).cross(b - from);
-            prop_assume!(n.dot(c - from) * n.dot(d - from) < -1e-6);
+            let d = if n.dot(c - from) * n.dot(d - from) > 0.0 { 2.0 * from - d } else { d };
+            prop_assume!(n.dot(c - from) * n.dot(d - from) < -1e-9);
             let on_edge = a + (b - a) * s;
             let to = from + (on_edge - from) * 2.0;
             let test = SegmentTest::new(from, to);

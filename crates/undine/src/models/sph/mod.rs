@@ -30,7 +30,7 @@ use self::work::Work;
 use super::{Around, Birth, Passes, Solver, StepLimit, Trouble};
 use crate::checkpoint::{CheckpointError, CheckpointReader, CheckpointWriter};
 use crate::frame::{Field, FieldData, Frame};
-use crate::neighbors::{Grid, Period, is_neighbor};
+use crate::neighbors::{Grid, Period, Candidates, is_neighbor};
 use crate::scene::{PressureKind, Scene, TensionKind};
 use crate::state::particles::{BLOCK, Particles};
 
@@ -190,15 +190,15 @@ impl Solver for Sph {
     fn occupied(&self, place: DVec3, distance: f64) -> bool {
         let p = self.grid.local(place.to_array());
         let reach = (distance / self.params.h) as f32;
-        let mut found = false;
-        // Sweeps reach h; emitters ask for less.
-        for sweep in self.grid.sweeps(p).iter() {
-            for j in sweep.start as usize..sweep.end as usize {
+        let mut candidates = Candidates::default();
+        // These reach h; emitters ask for less.
+        self.grid.candidates_anywhere(p, &mut candidates);
+        candidates.groups().any(|(shift, chunks)| {
+            chunks.iter().flat_map(|c| c.range()).any(|j| {
                 let q = self.work.at(j);
-                found |= is_neighbor(std::array::from_fn(|a| (p[a] + sweep.shift[a] - q[a]) / reach));
-            }
-        }
-        found
+                is_neighbor(std::array::from_fn(|a| (p[a] + shift[a] - q[a]) / reach))
+            })
+        })
     }
 
     fn remove(&mut self, region: &(dyn Fn(DVec3) -> bool + Sync)) -> usize {

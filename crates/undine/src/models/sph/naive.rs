@@ -6,7 +6,7 @@ use glam::DVec3;
 use super::params::{COHESION_ZERO, Params};
 use super::work::{PRESSURE, VOLUME, Work};
 use crate::kernels::{Kernel, Poly6, Spiky, Viscosity};
-use crate::neighbors::Grid;
+use crate::neighbors::{Grid, Candidates};
 use crate::scene::TensionKind;
 use crate::state::particles::Particles;
 
@@ -96,10 +96,12 @@ pub fn largest_term(
         }
     };
     let mut around = Vec::new();
-    for sweep in grid.sweeps(at).iter() {
-        for j in sweep.start as usize..sweep.end as usize {
+    let mut candidates = Candidates::default();
+    grid.candidates(at, &mut candidates);
+    for (shift, chunks) in candidates.groups() {
+        for j in chunks.iter().flat_map(|c| c.range()) {
             let q = work.at(j);
-            around.push(neighbor(j, std::array::from_fn(|a| at[a] + sweep.shift[a] - q[a])));
+            around.push(neighbor(j, std::array::from_fn(|a| at[a] + shift[a] - q[a])));
         }
     }
     let t = terms(p, tension, &neighbor(i, [0.0; 3]), &around);

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::params::Params;
 use super::work::{VOLUME, Work};
-use crate::neighbors::Grid;
+use crate::neighbors::{Grid, Candidates};
 
 /// Below this |∇c|·h a particle is inside the fluid and gets no normal (eq. 23). A flat surface has 1.1.
 pub const SURFACE: f32 = 0.5;
@@ -16,12 +16,13 @@ pub fn normals(work: &Work, grid: &Grid, p: &Params) -> Vec<[f32; 3]> {
     let factor = (945.0 / (32.0 * PI) * (p.spacing / p.h).powi(3)) as f32;
     (0..work.len())
         .into_par_iter()
-        .map(|i| {
+        .map_init(Candidates::default, |candidates, i| {
             let at = work.at(i);
             let mut n = [0.0f32; 3];
-            for sweep in grid.sweeps(at).iter() {
-                for r in &work.records[sweep.start as usize..sweep.end as usize] {
-                    let d: [f32; 3] = std::array::from_fn(|a| at[a] + sweep.shift[a] - r[a]);
+            grid.candidates(at, candidates);
+            for (shift, chunks) in candidates.groups() {
+                for r in chunks.iter().flat_map(|c| &work.records[c.range()]) {
+                    let d: [f32; 3] = std::array::from_fn(|a| at[a] + shift[a] - r[a]);
                     let w = (1.0 - d[0] * d[0] - d[1] * d[1] - d[2] * d[2]).max(0.0);
                     let g = r[VOLUME] * w * w;
                     n = std::array::from_fn(|a| n[a] + g * d[a]);
