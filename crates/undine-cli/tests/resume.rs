@@ -7,7 +7,8 @@ use std::process::Command;
 
 use common::*;
 
-const RUN: [&str; 9] = ["run", "dam-break", "--set", COARSE, "--frames", "6", "--export", "ply,vtp", "-o"];
+/// Frames enough that a run is still going when it is killed, and few enough to wait for.
+const RUN: [&str; 9] = ["run", "dam-break", "--set", COARSE, "--frames", "20", "--export", "ply,vtp", "-o"];
 
 fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
     RUN.iter().copied().chain(more.iter().copied()).collect()
@@ -19,7 +20,7 @@ fn a_killed_run_resumes_to_the_same_files_as_an_unbroken_one() {
     assert_eq!(code(&scratch.undine(&with(&["whole"]))), 0);
 
     let mut child = scratch.start(&with(&["killed"]));
-    wait_for(&scratch.path("killed/particles_0003.ply"));
+    wait_for(&scratch.path("killed/particles_0002.ply"));
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(!scratch.path("killed/run.json").exists(), "the run was too quick to be killed");
@@ -51,13 +52,64 @@ fn a_finished_run_goes_on_to_a_later_frame() {
     let short = ["run", "dam-break", "--set", COARSE, "--frames", "2", "--export", "ply,vtp", "-o", "part"];
     assert_eq!(code(&scratch.undine(&short)), 0);
     // Formats are remembered.
-    let more = ["run", "dam-break", "--set", COARSE, "--frames", "6", "-o", "part", "--resume", "--json"];
+    let more = ["run", "dam-break", "--set", COARSE, "--frames", "20", "-o", "part", "--resume", "--json"];
     let report = scratch.json(&more);
-    assert_eq!(report["frames"], 6);
+    assert_eq!(report["frames"], 20);
     assert_same_results(&scratch.path("whole"), &scratch.path("part"));
     // There is nothing left to do, and that is no failure.
-    assert_eq!(scratch.json(&more)["frames"], 6);
+    assert_eq!(scratch.json(&more)["frames"], 20);
     assert_same_results(&scratch.path("whole"), &scratch.path("part"));
+}
+
+#[test]
+fn emitters_switches_moving_walls_and_outflow_resume_to_the_same_files() {
+    let scratch = Scratch::new();
+    let scene = r#"
+        [time]
+        duration = 0.2
+        [domain]
+        min = [0, 0, 0]
+        max = [1, 1, 0.6]
+        periodic = [false, false, true]
+        [model]
+        spacing = 0.05
+        jitter = 0.1
+        [[fluid]]
+        name = "water"
+        shape = { box = { min = [0, 0, 0], max = [0.4, 0.3, 0.6] } }
+        [[boundary]]
+        shape = { box = { min = [0.5, 0, 0.2], max = [0.7, 0.2, 0.4] } }
+        motion = { rotate = { center = [0.6, 0.1, 0.3], axis = [0, 1, 0], speed = 6 } }
+        [[emitter]]
+        name = "tap"
+        fluid = "water"
+        shape = { disc = { center = [0.8, 0.8, 0.3], normal = [0, -1, 0], radius = 0.12 } }
+        speed = 2
+        switch = "on"
+        [[outflow]]
+        shape = { box = { min = [0, 0, 0], max = [0.1, 0.1, 0.6] } }
+        [[event]]
+        time = 0.03
+        switch = { name = "on", on = true }
+        [[event]]
+        time = 0.12
+        set = { key = "emitter.tap.speed", value = [1.0] }
+        [[probe]]
+        kind = "momentum"
+    "#;
+    fs::write(scratch.path("scene.toml"), scene).unwrap();
+    let run = |out: &str, frames: &str, resume: bool| {
+        let mut args = vec!["run", "scene.toml", "--quiet", "-o", out, "--frames", frames];
+        args.extend(resume.then_some("--resume"));
+        let output = scratch.undine(&args);
+        assert_eq!((code(&output), stderr(&output)), (0, String::new()));
+    };
+    run("whole", "12", false);
+    // Stops before, between and after the events.
+    for (i, frames) in ["1", "3", "5", "8", "12"].into_iter().enumerate() {
+        run("parts", frames, i > 0);
+    }
+    assert_same_results(&scratch.path("whole"), &scratch.path("parts"));
 }
 
 #[test]
@@ -71,7 +123,7 @@ fn ctrl_c_finishes_the_frame_and_says_how_to_resume() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(code(&output), 1, "{}", stderr(&output));
     let said = stderr(&output);
-    let resume = format!("undine run dam-break -o stopped --resume --set {COARSE} --frames 6");
+    let resume = format!("undine run dam-break -o stopped --resume --set {COARSE} --frames 20");
     assert!(said.contains("error: stopped after frame") && said.contains(&resume), "{said}");
     let report: serde_json::Value =
         serde_json::from_slice(&fs::read(scratch.path("stopped/run.json")).unwrap()).unwrap();
@@ -131,6 +183,7 @@ fn a_run_that_blows_up_keeps_its_checkpoint_and_goes_on_with_smaller_steps() {
     assert_eq!(code(&output), 1, "{}", stderr(&output));
     let said = stderr(&output);
     assert!(said.contains("blew up at t = ") && said.contains("--resume"), "{said}");
+    assert!(said.contains("--set time.step=0.01") && !said.contains("time.step=0.02"), "{said}");
     assert!(scratch.path("out/checkpoint").exists() && scratch.path("out/run.json").exists());
     let go_on = ["run", "dam-break", "--set", COARSE, "--frames", "2", "-o", "out", "--resume"];
     let output = scratch.undine(&go_on);

@@ -172,7 +172,7 @@ impl Session {
                 bail!(
                     "{trouble}\nthe last good state, of frame {}, is kept; go on from it with smaller steps:\n  {}",
                     self.saved_frame.unwrap_or(0),
-                    self.command(&[&format!("model.cfl={}", 0.5 * self.world.scene().model.sph.cfl)])
+                    self.command(Some(&self.smaller_step()))
                 );
             }
             self.history.step(self.world.clock().last_step);
@@ -263,18 +263,28 @@ impl Session {
         Ok(report)
     }
 
-    /// The command line that goes on with this run.
-    pub fn resume_command(&self) -> String {
-        self.command(&[])
+    /// The setting that halves the step.
+    fn smaller_step(&self) -> String {
+        let scene = self.world.scene();
+        match scene.time.step {
+            Some(step) => format!("time.step={}", 0.5 * step),
+            None => format!("model.cfl={}", 0.5 * scene.model.sph.cfl),
+        }
     }
 
-    fn command(&self, more: &[&str]) -> String {
+    /// The command line that goes on with this run.
+    pub fn resume_command(&self) -> String {
+        self.command(None)
+    }
+
+    fn command(&self, change: Option<&str>) -> String {
+        let key = |set: &str| set.split('=').next().unwrap_or("").trim().to_owned();
+        let kept = self.args.scene.set.iter().map(String::as_str);
+        let sets = kept.filter(|set| change.is_none_or(|change| key(set) != key(change))).chain(change);
         let dir = self.folder.dir().display().to_string();
         let mut words = vec!["undine".into(), "run".into(), shell(&self.args.scene.scene)];
         words.extend(["-o".into(), shell(&dir), "--resume".into()]);
-        for set in self.args.scene.set.iter().map(String::as_str).chain(more.iter().copied()) {
-            words.extend(["--set".into(), shell(set)]);
-        }
+        words.extend(sets.flat_map(|set| ["--set".into(), shell(set)]));
         if let Some(frames) = self.args.frames {
             words.extend(["--frames".into(), frames.to_string()]);
         }
