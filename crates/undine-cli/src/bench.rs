@@ -10,8 +10,10 @@ use undine::world::World;
 use crate::args::{BenchArgs, BenchTable};
 use crate::text::{Align, Pairs, aligned, count, print, print_json};
 
-/// Steps before the clock starts.
-const WARM_UP: u64 = 10;
+/// Steps before the clock starts, so that the fluid moves; fewer where they take long.
+const WARM_UP: u64 = 100;
+const LEAST_WARM_UP: u64 = 10;
+const LONG: Duration = Duration::from_secs(2);
 /// Longest warm-up, for scenes that emitters fill.
 const LONGEST_WARM_UP: Duration = Duration::from_secs(30);
 /// The share of its particles that a scene must have before it is timed.
@@ -106,7 +108,11 @@ pub fn bench(args: &BenchArgs) -> Result<()> {
         let mut rows = Vec::new();
         for case in table.cases() {
             for &threads in threads {
-                eprintln!("timing {} on {threads} threads", case.name);
+                eprintln!(
+                    "timing {} on {threads} {}",
+                    case.name,
+                    if threads == 1 { "thread" } else { "threads" }
+                );
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
                 let pool = pool.with_context(|| format!("cannot start {threads} threads"))?;
                 let row = pool.install(|| measure(case, args.steps));
@@ -122,22 +128,32 @@ pub fn bench(args: &BenchArgs) -> Result<()> {
     if args.json { print_json(&report) } else { Ok(()) }
 }
 
-/// The built-in scene of a case, else the dam break at the spacing that gives as many particles.
-fn load(case: &Case) -> Result<Scene> {
+/// The built-in scene of a case, else the dam break at the spacing that gives as many particles; with its name.
+fn load(case: &Case) -> Result<(String, Scene)> {
     if builtin::find(case.name).is_some() {
-        return Ok(Scene::load(case.name, &[])?.scene);
+        return Ok((case.name.into(), Scene::load(case.name, &[])?.scene));
     }
     let water = Scene::load("dam-break", &[])?.scene;
     let volume: f64 = water.fluids.iter().filter_map(|f| f.shape.as_ref()).map(|shape| shape.volume()).sum();
     let spacing = (volume / case.particles as f64).cbrt();
-    Ok(Scene::load("dam-break", &[format!("model.spacing={spacing}")])?.scene)
+    let scene = Scene::load("dam-break", &[format!("model.spacing={spacing}")])?.scene;
+    // A row must not pass for a scene that it is not.
+    let name =
+        if case.name.starts_with("dam-") { case.name.into() } else { format!("{} (dam break)", case.name) };
+    Ok((name, scene))
 }
 
 fn measure(case: &Case, steps: u64) -> Result<Row> {
-    let mut world = World::new(load(case)?)?;
-    let begin = Instant::now();
+    let (name, scene) = load(case)?;
+    let mut world = World::new(scene)?;
     let wanted = (FULL * case.particles as f64) as usize;
-    while world.clock().steps < WARM_UP || (world.len() < wanted && begin.elapsed() < LONGEST_WARM_UP) {
+    let begin = Instant::now();
+    loop {
+        let (steps, spent) = (world.clock().steps, begin.elapsed());
+        let moves = steps >= WARM_UP || (steps >= LEAST_WARM_UP && spent > LONG);
+        if moves && (world.len() >= wanted || spent > LONGEST_WARM_UP) {
+            break;
+        }
         world.step()?;
     }
     world.clear_passes();
@@ -147,7 +163,7 @@ fn measure(case: &Case, steps: u64) -> Result<Row> {
     }
     let ms = |seconds: f64| 1e3 * seconds / steps as f64;
     Ok(Row {
-        name: case.name.into(),
+        name,
         particles: world.len() as u64,
         threads: rayon::current_num_threads(),
         steps,
