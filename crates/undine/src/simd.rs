@@ -128,7 +128,7 @@ mod avx2 {
     /// Eight lanes in an AVX2 register.
     ///
     /// Its methods may only run after [`super::avx2_available`] said yes; they are inlined into functions with
-    /// `#[target_feature(enable = "avx2,fma")]`, which the `sph` passes call behind that check.
+    /// `#[target_feature(enable = "avx2,fma,popcnt,bmi1,bmi2,lzcnt")]`, which the `sph` passes call behind that check.
     #[derive(Clone, Copy)]
     pub struct Avx2(__m256);
 
@@ -247,7 +247,9 @@ mod avx2 {
 pub fn avx2_available() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
-        std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma")
+        use std::arch::is_x86_feature_detected as has;
+        // The small ones came with or before AVX2; asked for all the same.
+        has!("avx2") && has!("fma") && has!("popcnt") && has!("bmi1") && has!("bmi2") && has!("lzcnt")
     }
     #[cfg(not(target_arch = "x86_64"))]
     {
@@ -277,7 +279,7 @@ pub(crate) static SET_BITS: [[u8; 8]; 256] = {
 mod tests {
     use super::*;
 
-    #[target_feature(enable = "avx2,fma")]
+    #[target_feature(enable = "avx2,fma,popcnt,bmi1,bmi2,lzcnt")]
     fn everything<L: Lanes>() -> Vec<f32> {
         everything_inner::<L>()
     }

@@ -10,7 +10,7 @@ use super::params::Params;
 use super::wall_kernels::WallKernels;
 use super::work::{Record, VOLUME, Work};
 use crate::models::Around;
-use crate::neighbors::{Grid, Candidates};
+use crate::neighbors::{BUNCH, Candidates, Grid};
 use crate::simd::{Lanes, Portable};
 use crate::state::particles::{BLOCK, Particles};
 
@@ -57,7 +57,7 @@ pub fn sums(work: &Work, grid: &Grid, first: usize, records: &mut [Record]) {
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
+#[target_feature(enable = "avx2,fma,popcnt,bmi1,bmi2,lzcnt")]
 fn sums_avx2(work: &Work, grid: &Grid, first: usize, records: &mut [Record]) {
     sums_in::<crate::simd::Avx2>(work, grid, first, records);
 }
@@ -67,42 +67,55 @@ fn sums_avx2(work: &Work, grid: &Grid, first: usize, records: &mut [Record]) {
 pub fn sums_in<L: Lanes>(work: &Work, grid: &Grid, first: usize, records: &mut [Record]) {
     let one = L::splat(1.0);
     let mut candidates = Candidates::default();
-    for (k, record) in records.iter_mut().enumerate() {
-        let p = work.at(first + k);
-        let mut sum = L::splat(0.0);
-        grid.candidates(p, &mut candidates);
+    let (mut i, end) = (first, first + records.len());
+    while i < end {
+        let (n, points) = work.bunch(grid, i, end, &mut candidates);
+        let mut sums = [L::splat(0.0); BUNCH];
         for (shift, chunks) in candidates.groups() {
-            let q = shifted(p, shift);
+            let q = images::<L>(&points, shift);
             for c in chunks {
                 // SAFETY: candidates are below n; the tail has 16 entries and is read from at most 8 on.
-                let (r2, keep) = unsafe {
-                    (square_distance(q, work, c.first), L::load(TAIL.as_ptr().add(8 - c.count.min(8) as usize)))
-                };
-                let w = one.sub(r2).max(L::splat(0.0)).mul(keep);
-                sum = w.mul(w).mul_add(w, sum);
+                let (at, keep) = unsafe { (load(work, c.first), L::load(TAIL.as_ptr().add(8 - c.count.min(8) as usize))) };
+                for b in 0..BUNCH {
+                    let w = one.sub(square_distance(q[b], at)).max(L::splat(0.0)).mul(keep);
+                    sums[b] = w.mul(w).mul_add(w, sums[b]);
+                }
             }
         }
-        record[VOLUME] = sum.sum();
+        for b in 0..n {
+            records[i - first + b][VOLUME] = sums[b].sum();
+        }
+        i += n;
     }
 }
 
-/// A point moved to its periodic image, in all lanes.
+/// The points of a bunch moved to a periodic image, each in all lanes.
 #[inline(always)]
-pub fn shifted<L: Lanes>(p: [f32; 3], shift: [f32; 3]) -> [L; 3] {
-    [L::splat(p[0] + shift[0]), L::splat(p[1] + shift[1]), L::splat(p[2] + shift[2])]
+pub fn images<L: Lanes>(points: &[[f32; 3]; BUNCH], shift: [f32; 3]) -> [[L; 3]; BUNCH] {
+    let mut out = [[L::splat(0.0); 3]; BUNCH];
+    for b in 0..BUNCH {
+        for a in 0..3 {
+            out[b][a] = L::splat(points[b][a] + shift[a]);
+        }
+    }
+    out
 }
 
-/// Squared distances of `q` to the eight particles from j on.
+/// Coordinates of the eight particles from j on.
 ///
 /// # Safety
-/// j must be below the number of particles.
+/// j must be below the number of particles; the arrays are eight longer.
 #[inline(always)]
-pub unsafe fn square_distance<L: Lanes>(q: [L; 3], work: &Work, j: u32) -> L {
+pub unsafe fn load<L: Lanes>(work: &Work, j: u32) -> [L; 3] {
     let j = j as usize;
-    // SAFETY: the arrays are eight longer than the number of particles.
-    let (x, y, z) =
-        unsafe { (L::load(work.x.as_ptr().add(j)), L::load(work.y.as_ptr().add(j)), L::load(work.z.as_ptr().add(j))) };
-    let (dx, dy, dz) = (q[0].sub(x), q[1].sub(y), q[2].sub(z));
+    // SAFETY: see above.
+    unsafe { [L::load(work.x.as_ptr().add(j)), L::load(work.y.as_ptr().add(j)), L::load(work.z.as_ptr().add(j))] }
+}
+
+/// Squared distances between points.
+#[inline(always)]
+pub fn square_distance<L: Lanes>(p: [L; 3], q: [L; 3]) -> L {
+    let (dx, dy, dz) = (p[0].sub(q[0]), p[1].sub(q[1]), p[2].sub(q[2]));
     dz.mul_add(dz, dy.mul_add(dy, dx.mul(dx)))
 }
 

@@ -10,12 +10,12 @@ use std::f64::consts::PI;
 use glam::DVec3;
 use rayon::prelude::*;
 
-use super::density::{shifted, square_distance};
+use super::density::{images, load, square_distance};
 use super::params::{COHESION_ZERO, Params};
 use super::wall_kernels::WallKernels;
 use super::work::{PRESSURE, Record, VOLUME, Work};
 use crate::models::Around;
-use crate::neighbors::{Grid, Candidates};
+use crate::neighbors::{BUNCH, Candidates, Grid};
 use crate::scene::TensionKind;
 use crate::simd::{Lanes, Portable};
 use crate::state::particles::{BLOCK, Particles};
@@ -192,7 +192,7 @@ impl Forces {
     }
 
     #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,fma")]
+    #[target_feature(enable = "avx2,fma,popcnt,bmi1,bmi2,lzcnt")]
     fn pairs_avx2(&self, work: &Work, grid: &Grid, fluid: &[u8], first: usize, out: &mut [[f32; 3]]) {
         self.pairs_with::<crate::simd::Avx2>(work, grid, fluid, first, out);
     }
@@ -226,29 +226,42 @@ impl Forces {
         first: usize,
         out: &mut [[f32; 3]],
     ) {
-        let mut list = List::new();
+        let mut lists = [List::new(), List::new(), List::new(), List::new()];
         let mut candidates = Candidates::default();
-        for (k, a) in out.iter_mut().enumerate() {
-            let i = first + k;
-            let mut sums = Sums::<L>::new(self, fluid, work, i);
-            let p = work.at(i);
-            grid.candidates(p, &mut candidates);
+        let (mut i, end) = (first, first + out.len());
+        while i < end {
+            let (n, points) = work.bunch(grid, i, end, &mut candidates);
+            let mut sums = [
+                Sums::<L>::new(self, fluid, work, i),
+                Sums::<L>::new(self, fluid, work, i + 1.min(n - 1)),
+                Sums::<L>::new(self, fluid, work, i + 2.min(n - 1)),
+                Sums::<L>::new(self, fluid, work, i + 3.min(n - 1)),
+            ];
             for (shift, chunks) in candidates.groups() {
-                let q = shifted::<L>(p, shift);
-                for c in chunks {
-                    // SAFETY: candidates are below n.
-                    let r2 = unsafe { square_distance(q, work, c.first) };
-                    let near = r2.below(L::splat(1.0)) & KEEP[c.count.min(8) as usize];
-                    // SAFETY: `add` leaves at least sixteen free places.
-                    unsafe { L::store_set_bits(near, c.first, list.index.as_mut_ptr().add(list.len)) };
-                    list.len += near.count_ones() as usize;
-                    if list.len > List::FULL {
-                        sums.add::<MULTI, TENSION>(&mut list, p, shift);
+                let q = images::<L>(&points, shift);
+                for chunks in chunks.chunks(List::CHUNKS) {
+                    for c in chunks {
+                        // SAFETY: candidates are below n.
+                        let at = unsafe { load::<L>(work, c.first) };
+                        let keep = KEEP[c.count.min(8) as usize];
+                        for b in 0..BUNCH {
+                            let near = square_distance(q[b], at).below(L::splat(1.0)) & keep;
+                            // SAFETY: a list has room for eight from each of so many chunks.
+                            unsafe { lists[b].push::<L>(near, c.first) };
+                        }
+                    }
+                    for b in 0..n {
+                        sums[b].add::<MULTI, TENSION>(&mut lists[b], points[b], shift);
                     }
                 }
-                sums.add::<MULTI, TENSION>(&mut list, p, shift);
             }
-            *a = sums.acceleration::<TENSION>();
+            for b in 0..n {
+                out[i - first + b] = sums[b].acceleration::<TENSION>();
+            }
+            for list in &mut lists {
+                list.len = 0;
+            }
+            i += n;
         }
     }
 }
@@ -256,17 +269,30 @@ impl Forces {
 /// The first n of eight bits.
 static KEEP: [u32; 9] = [0, 1, 3, 7, 15, 31, 63, 127, 255];
 
-/// Packed neighbour numbers of one particle, worked off when full.
+/// Packed neighbour numbers of one particle, worked off before it can overflow.
 struct List {
-    index: [u32; List::FULL + 24],
+    index: [u32; 8 * List::CHUNKS + 16],
     len: usize,
 }
 
 impl List {
-    const FULL: usize = 232;
+    /// Chunks after which the list is worked off.
+    const CHUNKS: usize = 64;
 
     fn new() -> Self {
-        List { index: [0; List::FULL + 24], len: 0 }
+        List { index: [0; 8 * List::CHUNKS + 16], len: 0 }
+    }
+
+    /// Adds `first` + each set bit of `near`.
+    ///
+    /// # Safety
+    /// At most `CHUNKS` calls between two workings-off.
+    #[inline(always)]
+    unsafe fn push<L: Lanes>(&mut self, near: u32, first: u32) {
+        debug_assert!(self.len + 8 <= self.index.len());
+        // SAFETY: each call so far added at most eight.
+        unsafe { L::store_set_bits(near, first, self.index.as_mut_ptr().add(self.len)) };
+        self.len += near.count_ones() as usize;
     }
 }
 
@@ -316,7 +342,7 @@ impl<'a, L: Lanes> Sums<'a, L> {
         unsafe {
             list.index.as_mut_ptr().add(list.len).cast::<[u32; 8]>().write_unaligned([self.i as u32; 8])
         };
-        let q = shifted::<L>(p, shift);
+        let q = [L::splat(p[0] + shift[0]), L::splat(p[1] + shift[1]), L::splat(p[2] + shift[2])];
         let (own_p, own_volume) = (L::splat(r[PRESSURE]), L::splat(r[VOLUME]));
         let own_v = [L::splat(r[4]), L::splat(r[5]), L::splat(r[6])];
         let (pressure, viscosity) = (L::splat(c.pressure), L::splat(c.viscosity));

@@ -30,7 +30,7 @@ use self::work::Work;
 use super::{Around, Birth, Passes, Solver, StepLimit, Trouble};
 use crate::checkpoint::{CheckpointError, CheckpointReader, CheckpointWriter};
 use crate::frame::{Field, FieldData, Frame};
-use crate::neighbors::{Grid, Period, Candidates, is_neighbor};
+use crate::neighbors::{Candidates, Grid, Period, is_neighbor};
 use crate::scene::{PressureKind, Scene, TensionKind};
 use crate::state::particles::{BLOCK, Particles};
 
@@ -192,7 +192,7 @@ impl Solver for Sph {
         let reach = (distance / self.params.h) as f32;
         let mut candidates = Candidates::default();
         // These reach h; emitters ask for less.
-        self.grid.candidates_anywhere(p, &mut candidates);
+        self.grid.candidates_anywhere(p, p, &mut candidates);
         candidates.groups().any(|(shift, chunks)| {
             chunks.iter().flat_map(|c| c.range()).any(|j| {
                 let q = self.work.at(j);

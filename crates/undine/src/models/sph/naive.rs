@@ -6,7 +6,7 @@ use glam::DVec3;
 use super::params::{COHESION_ZERO, Params};
 use super::work::{PRESSURE, VOLUME, Work};
 use crate::kernels::{Kernel, Poly6, Spiky, Viscosity};
-use crate::neighbors::{Grid, Candidates};
+use crate::neighbors::{Candidates, Grid};
 use crate::scene::TensionKind;
 use crate::state::particles::Particles;
 
@@ -97,7 +97,7 @@ pub fn largest_term(
     };
     let mut around = Vec::new();
     let mut candidates = Candidates::default();
-    grid.candidates(at, &mut candidates);
+    grid.candidates(at, at, &mut candidates);
     for (shift, chunks) in candidates.groups() {
         for j in chunks.iter().flat_map(|c| c.range()) {
             let q = work.at(j);

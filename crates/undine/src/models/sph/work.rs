@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::neighbors::Grid;
+use crate::neighbors::{BUNCH, Candidates, Grid};
 use crate::state::particles::{BLOCK, Particles};
 
 /// Slots of a [`Record`].
@@ -62,6 +62,24 @@ impl Work {
                     *record = [p[0], p[1], p[2], 0.0, v[0], v[1], v[2], 1.0];
                 }
             });
+    }
+
+    /// The next bunch of particles from i on, before `end`, and its candidates: how many there are and their
+    /// coordinates, those of the last repeated.
+    #[inline(always)]
+    pub fn bunch(&self, grid: &Grid, i: usize, end: usize, out: &mut Candidates) -> (usize, [[f32; 3]; BUNCH]) {
+        let n = grid.bunch(&self.x[i..end], &self.y[i..end], &self.z[i..end]);
+        let mut points = [self.at(i); BUNCH];
+        let (mut low, mut high) = (points[0], points[0]);
+        for (k, point) in points.iter_mut().enumerate().skip(1) {
+            *point = self.at(i + k.min(n - 1));
+            for a in 0..3 {
+                low[a] = low[a].min(point[a]);
+                high[a] = high[a].max(point[a]);
+            }
+        }
+        grid.candidates(low, high, out);
+        (n, points)
     }
 
     /// Local coordinates of particle i.
