@@ -79,6 +79,10 @@ fn build_model(model: &Reader) -> Model {
             negative_pressure: model.number("negative_pressure"),
             artificial_viscosity: model.number("artificial_viscosity"),
             cfl: model.number("cfl"),
+            kernels: match model.text("kernels") {
+                "mueller" => Kernels::Mueller,
+                _ => Kernels::Conservative,
+            },
             tension: match model.text("tension") {
                 "color-field" => TensionKind::ColorField,
                 _ => TensionKind::Cohesion,

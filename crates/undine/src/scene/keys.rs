@@ -131,6 +131,8 @@ static MODEL: Table = Table {
             "Monaghan's α. Raising it calms noise and thickens the fluid."),
         key("cfl", Number(above(0.0, 10.0)), Num(1.0), "",
             "Safety factor of the step limits. Above 1 is likely to explode."),
+        key("kernels", Choice(&["conservative", "mueller"]), Word("conservative"), "",
+            "One kernel for density and pressure, so that energy is kept, or the paper's poly6, spiky and viscosity kernels."),
         key("tension", Choice(&["cohesion", "color-field"]), Word("cohesion"), "",
             "How surface tension is computed."),
         key("pressure", Choice(&["state-equation"]), Word("state-equation"), "", "How pressure is computed."),

@@ -158,12 +158,25 @@ pub struct SphOptions {
     pub artificial_viscosity: f64,
     /// Safety factor of the step limits; above 1 is likely to explode.
     pub cfl: f64,
+    /// Which kernels the density and the forces use.
+    pub kernels: Kernels,
     /// How surface tension is computed.
     pub tension: TensionKind,
     /// How pressure is computed.
     pub pressure: PressureKind,
     /// Share of the normal speed that is kept when a particle bounces off a wall.
     pub restitution: f64,
+}
+
+/// Which kernels the density and the forces use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kernels {
+    /// One kernel, (h²-r²)⁴, for density and pressure, so that the pressure force is the gradient of an energy:
+    /// fluid at rest stays at rest. Viscosity after Morris 1997.
+    Conservative,
+    /// Müller's three kernels (eq. 20-22). Density and pressure force belong to different kernels, which feeds
+    /// energy into the fluid and wants more viscosity.
+    Mueller,
 }
 
 /// How surface tension is computed.

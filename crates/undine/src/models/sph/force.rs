@@ -14,9 +14,10 @@ use super::density::{images, load, square_distance};
 use super::params::{COHESION_ZERO, Params};
 use super::wall_kernels::{WallAction, WallKernels};
 use super::work::{PRESSURE, Record, VOLUME, Work};
+use crate::kernels::Poly8;
 use crate::models::Around;
 use crate::neighbors::{BUNCH, Candidates, Grid};
-use crate::scene::TensionKind;
+use crate::scene::{Kernels, TensionKind};
 use crate::simd::{Lanes, Portable};
 use crate::state::particles::{BLOCK, Particles};
 
@@ -27,22 +28,19 @@ const COHESION: u8 = 1;
 /// Müller's colour field.
 const COLOR: u8 = 2;
 
-/// Constants of the pass; see [`Forces::new`] for their formulas.
+/// Constants of the pass; see [`Forces::new`] for their formulas. Volumes are in Δ³, distances in h.
 #[derive(Clone, Debug)]
 pub struct Forces {
+    kernels: Kernels,
     tension: u8,
     /// Per fluid.
     fluids: Vec<FluidConstants>,
-    /// ½ (Δ/h) of the artificial viscosity.
-    half_ratio: f32,
-    /// 45/π Δ⁶/h⁴: pressure force per (½(p_i+p_j))·V_i V_j·(1-s)² (volumes in Δ³), N/Pa.
+    /// Pressure force per pressure and kernel polynomial, N/Pa.
     pressure: f32,
-    /// 45/π Δ⁶/h⁵: viscous force per μ·V_i V_j·(1-s)·(v_j-v_i).
-    viscosity: f32,
-    /// 945/32π Δ³/h⁴ and /h⁵: gradient and Laplacian of the colour field.
+    /// Gradient and Laplacian of the colour field.
     color_gradient: f32,
     color_laplacian: f32,
-    /// Below this |n|·h a particle is not at the surface (eq. 23).
+    /// Below this |n| a particle is not at the surface (eq. 23), 1/m.
     color_threshold: f32,
     spacing3: f64,
 }
@@ -50,13 +48,18 @@ pub struct Forces {
 #[derive(Clone, Copy, Debug)]
 struct FluidConstants {
     per_mass: f32,
+    /// Viscous force per velocity difference and kernel polynomial, N s/m.
     viscosity: f32,
-    /// α ρ c, the artificial impedance, Pa s/m.
-    impedance: f32,
+    /// Artificial viscous force per closing speed × distance and kernel polynomial.
+    damping: f32,
     /// Amplitude of the pair force, N.
     cohesion: f32,
     /// σ, N/m.
     tension: f32,
+    /// μ, Pa s.
+    mu: f32,
+    /// α ρ c, the artificial impedance, Pa s/m.
+    impedance: f32,
 }
 
 /// The greatest speed and acceleration of a step, squared, with the particle that has them.
@@ -91,7 +94,23 @@ impl Forces {
     pub fn new(p: &Params, tension: TensionKind) -> Self {
         let (d, h) = (p.spacing, p.h);
         let any = p.fluids.iter().any(|f| f.tension > 0.0);
+        let d6 = d.powi(6);
+        let (pressure, viscosity, damping) = match p.kernels {
+            // ½(p_i + p_j) 45/πh⁴ (1-s)²; μ 45/πh⁵ (1-s); Monaghan's 1992 artificial viscosity as a pressure
+            // ½αρc (Δ/r) v_closing.
+            Kernels::Mueller => {
+                let pressure = 0.5 * 45.0 / PI * d6 / h.powi(4);
+                (pressure, 45.0 / PI * d6 / h.powi(5), pressure * d / h)
+            }
+            // (p_i V_i² + p_j V_j²) 8f/h⁴ s(1-s²)³; μ 16f/h⁵ (1-s²)³ (Morris 1997); the artificial viscosity
+            // with (Δ/r)² taken as 1, so that only powers of r² are left: no root, no division.
+            Kernels::Conservative => {
+                let pressure = 8.0 * Poly8::FACTOR * d6 / h.powi(4) / p.lattice;
+                (pressure, 16.0 * Poly8::FACTOR * d6 / h.powi(5) / p.lattice_laplacian, pressure * h / d)
+            }
+        };
         Forces {
+            kernels: p.kernels,
             tension: match tension {
                 _ if !any => NONE,
                 TensionKind::Cohesion => COHESION,
@@ -100,17 +119,20 @@ impl Forces {
             fluids: p
                 .fluids
                 .iter()
-                .map(|f| FluidConstants {
-                    per_mass: (1.0 / f.mass) as f32,
-                    viscosity: f.viscosity as f32,
-                    impedance: (p.alpha * f.density * f.sound()) as f32,
-                    cohesion: p.cohesion(f.tension) as f32,
-                    tension: f.tension as f32,
+                .map(|f| {
+                    let impedance = p.alpha * f.density * f.sound();
+                    FluidConstants {
+                        per_mass: (1.0 / f.mass) as f32,
+                        viscosity: (f.viscosity * viscosity) as f32,
+                        damping: (impedance * damping) as f32,
+                        cohesion: p.cohesion(f.tension) as f32,
+                        tension: f.tension as f32,
+                        mu: f.viscosity as f32,
+                        impedance: impedance as f32,
+                    }
                 })
                 .collect(),
-            half_ratio: (0.5 * d / h) as f32,
-            pressure: (45.0 / PI * d.powi(6) / h.powi(4)) as f32,
-            viscosity: (45.0 / PI * d.powi(6) / h.powi(5)) as f32,
+            pressure: pressure as f32,
             color_gradient: (945.0 / (32.0 * PI) * d.powi(3) / h.powi(4)) as f32,
             color_laplacian: (945.0 / (32.0 * PI) * d.powi(3) / h.powi(5)) as f32,
             color_threshold: 0.2 / h as f32,
@@ -163,10 +185,15 @@ impl Forces {
     fn wall(&self, r: &Record, fluid: u8, act: &WallAction) -> [f32; 3] {
         let f = &self.fluids[fluid as usize];
         let volume = f64::from(r[VOLUME]) * self.spacing3;
-        // The wall answers with the particle's own pressure (its layers are an extension of the fluid).
-        let force = act.gradient * (volume * f64::from(r[PRESSURE].max(0.0)))
-            + act.approach * (volume * f64::from(self.half_ratio * 2.0 * f.impedance))
-            + act.drag * (volume * f64::from(f.viscosity))
+        // The wall answers with the particle's own pressure: its layers are an extension of the fluid. With the
+        // conservative kernel (p V² in the record) that is the gradient of the particle's own energy.
+        let pressure = match self.kernels {
+            Kernels::Mueller => volume * f64::from(r[PRESSURE].max(0.0)),
+            Kernels::Conservative => self.spacing3 * f64::from(r[PRESSURE].max(0.0)),
+        };
+        let force = act.gradient * pressure
+            + act.approach * (volume * f64::from(f.impedance))
+            + act.drag * (volume * f64::from(f.mu))
             + act.cohesion * f64::from(f.cohesion);
         (force * f64::from(f.per_mass)).as_vec3().to_array()
     }
@@ -198,18 +225,32 @@ impl Forces {
         first: usize,
         out: &mut [[f32; 3]],
     ) {
-        match (self.fluids.len() > 1, self.tension) {
-            (false, NONE) => self.pairs_in::<L, false, NONE>(work, grid, fluid, first, out),
-            (false, COHESION) => self.pairs_in::<L, false, COHESION>(work, grid, fluid, first, out),
-            (false, _) => self.pairs_in::<L, false, COLOR>(work, grid, fluid, first, out),
-            (true, NONE) => self.pairs_in::<L, true, NONE>(work, grid, fluid, first, out),
-            (true, COHESION) => self.pairs_in::<L, true, COHESION>(work, grid, fluid, first, out),
-            (true, _) => self.pairs_in::<L, true, COLOR>(work, grid, fluid, first, out),
+        match (self.kernels, self.fluids.len() > 1) {
+            (Kernels::Mueller, false) => self.pairs_of::<L, true, false>(work, grid, fluid, first, out),
+            (Kernels::Mueller, true) => self.pairs_of::<L, true, true>(work, grid, fluid, first, out),
+            (Kernels::Conservative, false) => self.pairs_of::<L, false, false>(work, grid, fluid, first, out),
+            (Kernels::Conservative, true) => self.pairs_of::<L, false, true>(work, grid, fluid, first, out),
         }
     }
 
     #[inline(always)]
-    fn pairs_in<L: Lanes, const MULTI: bool, const TENSION: u8>(
+    fn pairs_of<L: Lanes, const PAPER: bool, const MULTI: bool>(
+        &self,
+        work: &Work,
+        grid: &Grid,
+        fluid: &[u8],
+        first: usize,
+        out: &mut [[f32; 3]],
+    ) {
+        match self.tension {
+            NONE => self.pairs_in::<L, PAPER, MULTI, NONE>(work, grid, fluid, first, out),
+            COHESION => self.pairs_in::<L, PAPER, MULTI, COHESION>(work, grid, fluid, first, out),
+            _ => self.pairs_in::<L, PAPER, MULTI, COLOR>(work, grid, fluid, first, out),
+        }
+    }
+
+    #[inline(always)]
+    fn pairs_in<L: Lanes, const PAPER: bool, const MULTI: bool, const TENSION: u8>(
         &self,
         work: &Work,
         grid: &Grid,
@@ -242,7 +283,7 @@ impl Forces {
                         }
                     }
                     for b in 0..n {
-                        sums[b].add::<MULTI, TENSION>(&mut lists[b], points[b], shift);
+                        sums[b].add::<PAPER, MULTI, TENSION>(&mut lists[b], points[b], shift);
                     }
                 }
             }
@@ -328,7 +369,12 @@ impl<'a, L: Lanes> Sums<'a, L> {
     /// Every product of the two particles' values is formed so that i and j get the exact same number: pair
     /// forces cancel to the last bit, and momentum is kept to the rounding of the sums.
     #[inline(always)]
-    fn add<const MULTI: bool, const TENSION: u8>(&mut self, list: &mut List, p: [f32; 3], shift: [f32; 3]) {
+    fn add<const PAPER: bool, const MULTI: bool, const TENSION: u8>(
+        &mut self,
+        list: &mut List,
+        p: [f32; 3],
+        shift: [f32; 3],
+    ) {
         let (zero, one) = (L::splat(0.0), L::splat(1.0));
         let c = self.c;
         let r = self.record;
@@ -339,12 +385,8 @@ impl<'a, L: Lanes> Sums<'a, L> {
         let q = [L::splat(p[0] + shift[0]), L::splat(p[1] + shift[1]), L::splat(p[2] + shift[2])];
         let (own_p, own_volume) = (L::splat(r[PRESSURE]), L::splat(r[VOLUME]));
         let own_v = [L::splat(r[4]), L::splat(r[5]), L::splat(r[6])];
-        let half_pressure = L::splat(0.5 * c.pressure);
-        let own = (
-            L::splat(self.own.viscosity * c.viscosity),
-            L::splat(self.own.impedance * c.half_ratio * c.pressure),
-            L::splat(self.own.cohesion),
-        );
+        let pressure = L::splat(c.pressure);
+        let own = (L::splat(self.own.viscosity), L::splat(self.own.damping), L::splat(self.own.cohesion));
         let mut at = 0;
         while at < list.len {
             // SAFETY: indices in the list are below n; the vector past the end is filled with i.
@@ -352,32 +394,39 @@ impl<'a, L: Lanes> Sums<'a, L> {
                 unsafe { L::gather8(self.work.records.as_ptr(), list.index.as_ptr().add(at)) };
             let d = [q[0].sub(x), q[1].sub(y), q[2].sub(z)];
             let r2 = d[2].mul_add(d[2], d[1].mul_add(d[1], d[0].mul(d[0])));
-            let dist = r2.sqrt();
-            let inverse = one.div(dist.max(L::splat(1e-4)));
-            let t = one.sub(dist).max(zero);
             let volumes = own_volume.mul(volume);
             let dv = [vx.sub(own_v[0]), vy.sub(own_v[1]), vz.sub(own_v[2])];
-            // (v_j - v_i)·(x_i - x_j)/r: positive when they approach.
-            let approach = dv[2].mul_add(d[2], dv[1].mul_add(d[1], dv[0].mul(d[0]))).mul(inverse).max(zero);
-            let (mu, impedance, pull) = if MULTI { self.mixed(&list.index, at) } else { own };
-            // Pressure, eq. 10 with the spiky kernel, as the mean of both pressures, plus Monaghan's 1992
-            // artificial viscosity as a pressure α ρ c (Δ/r) v_approach.
-            let mut radial =
-                inverse.mul(approach).mul_add(impedance, p_j.add(own_p).mul(half_pressure)).mul(volumes);
-            if TENSION == COHESION {
-                // Pair force A (1-s)²(s-s0), pulling where s > s0.
-                radial = pull.mul_add(L::splat(COHESION_ZERO as f32).sub(dist), radial);
+            // (v_j - v_i)·(x_i - x_j): positive when they approach.
+            let closing = dv[2].mul_add(d[2], dv[1].mul_add(d[1], dv[0].mul(d[0]))).max(zero);
+            let (viscosity, damping, pull) = if MULTI { self.mixed(&list.index, at) } else { own };
+            let both = p_j.add(own_p).mul(pressure);
+            let w = one.sub(r2).max(zero);
+            let w2 = w.mul(w);
+            let (mut radial, shear);
+            if PAPER {
+                // Eq. 10 with the spiky kernel, eq. 14 with the viscosity kernel.
+                let dist = r2.sqrt();
+                let inverse = one.div(dist.max(L::splat(1e-4)));
+                let t = one.sub(dist).max(zero);
+                let damp = inverse.mul(inverse).mul(closing).mul(damping);
+                radial = damp.add(both).mul(volumes).mul(t.mul(t)).mul(inverse);
+                shear = volumes.mul(t).mul(viscosity);
+            } else {
+                // The record holds p V², so the sum of both is the gradient of the energy.
+                let w3 = w2.mul(w);
+                radial = volumes.mul(closing).mul_add(damping, both).mul(w3);
+                shear = volumes.mul(w3).mul(viscosity);
             }
-            let radial = radial.mul(t.mul(t)).mul(inverse);
-            // Viscosity, eq. 14.
-            let shear = volumes.mul(t).mul(mu);
+            if TENSION == COHESION {
+                // Pair force A s(1-s²)²(s²-z), pulling where s² > z.
+                radial = pull.mul(w2).mul_add(L::splat(COHESION_ZERO as f32).sub(r2), radial);
+            }
             for a in 0..3 {
                 self.force[a] = dv[a].mul_add(shear, d[a].mul_add(radial, self.force[a]));
             }
             if TENSION == COLOR {
                 // ∇W_poly6 and ∇²W_poly6 (eq. 16, 17) without their factors.
-                let w = one.sub(r2).max(zero);
-                let g = volume.mul(w).mul(w);
+                let g = volume.mul(w2);
                 for a in 0..3 {
                     self.color[a] = d[a].mul_add(g, self.color[a]);
                 }
@@ -392,19 +441,19 @@ impl<'a, L: Lanes> Sums<'a, L> {
         list.len = 0;
     }
 
-    /// Means over both fluids of viscosity, impedance and cohesion, with their factors. Different fluids do not cohere.
+    /// Means over both fluids of viscosity, damping and cohesion. Different fluids do not cohere.
     #[inline(always)]
     fn mixed(&self, index: &[u32], at: usize) -> (L, L, L) {
-        let (mut mu, mut impedance, mut pull) = ([0.0f32; 8], [0.0f32; 8], [0.0f32; 8]);
+        let (mut viscosity, mut damping, mut pull) = ([0.0f32; 8], [0.0f32; 8], [0.0f32; 8]);
         for (k, &j) in index[at..at + 8].iter().enumerate() {
             let other = self.fluid[j as usize];
             let o = &self.c.fluids[other as usize];
-            mu[k] = 0.5 * (self.own.viscosity + o.viscosity) * self.c.viscosity;
-            impedance[k] = 0.5 * (self.own.impedance + o.impedance) * (self.c.half_ratio * self.c.pressure);
+            viscosity[k] = 0.5 * (self.own.viscosity + o.viscosity);
+            damping[k] = 0.5 * (self.own.damping + o.damping);
             pull[k] = if other == self.own_fluid { o.cohesion } else { 0.0 };
         }
         // SAFETY: three arrays of eight.
-        unsafe { (L::load(mu.as_ptr()), L::load(impedance.as_ptr()), L::load(pull.as_ptr())) }
+        unsafe { (L::load(viscosity.as_ptr()), L::load(damping.as_ptr()), L::load(pull.as_ptr())) }
     }
 
     #[inline(always)]

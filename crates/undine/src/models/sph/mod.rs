@@ -126,8 +126,7 @@ impl Sph {
             self.work.fill(&self.particles, &self.grid);
         });
         passes.time("density", || {
-            let scale = density::normalisation(&self.params) as f32;
-            density::density(&mut self.work, &self.grid, &self.particles, around, &self.walls, scale);
+            density::density(&mut self.work, &self.grid, &self.particles, around, &self.walls, &self.params);
         });
         passes.time("pressure", || {
             self.pressure.solve(&self.params, &self.particles.fluid, &mut self.work.records);
@@ -226,7 +225,7 @@ impl Solver for Sph {
             "density",
             FieldData::Scalar(each(&|i| rest[p.fluid[i] as usize] * self.work.relative_density(i))),
         );
-        add("pressure", FieldData::Scalar(each(&|i| self.work.records[i][work::PRESSURE])));
+        add("pressure", FieldData::Scalar(each(&|i| self.work.pressure(i, self.params.kernels))));
         add("fluid", FieldData::Byte(p.fluid.clone()));
         add("id", FieldData::Int(p.id.clone()));
         add("normal", FieldData::Vector(normals::normals(&self.work, &self.grid, &self.params)));

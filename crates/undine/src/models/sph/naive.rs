@@ -4,10 +4,10 @@
 use glam::DVec3;
 
 use super::params::{COHESION_ZERO, Params};
-use super::work::{PRESSURE, VOLUME, Work};
-use crate::kernels::{Kernel, Poly6, Spiky, Viscosity};
+use super::work::{VOLUME, Work};
+use crate::kernels::{Kernel, Poly6, Poly8, Spiky, Viscosity};
 use crate::neighbors::{Candidates, Grid};
-use crate::scene::TensionKind;
+use crate::scene::{Kernels, TensionKind};
 use crate::state::particles::Particles;
 
 /// What a neighbour is to the equations.
@@ -45,28 +45,40 @@ impl Terms {
 
 /// The terms of a particle `own` among its neighbours (itself may be among them).
 pub fn terms(p: &Params, tension: TensionKind, own: &Neighbor, neighbors: &[Neighbor]) -> Terms {
-    let (spiky, visc, poly6) = (Spiky(p.h), Viscosity(p.h), Poly6(p.h));
     let f = &p.fluids[own.fluid];
     let mut t = Terms::default();
     let (mut n, mut laplacian) = (DVec3::ZERO, 0.0);
     for j in neighbors {
         let r = j.d.length();
-        n += j.d.normalize_or_zero() * (j.volume * poly6.derivative(r));
-        laplacian += j.volume * poly6.laplacian(r);
+        n += j.d.normalize_or_zero() * (j.volume * Poly6(p.h).derivative(r));
+        laplacian += j.volume * Poly6(p.h).laplacian(r);
         if r == 0.0 || r >= p.h {
             continue;
         }
         let (o, unit) = (&p.fluids[j.fluid], j.d / r);
         let volumes = own.volume * j.volume;
-        let approach = (j.velocity - own.velocity).dot(unit).max(0.0);
+        let difference = j.velocity - own.velocity;
+        let closing = difference.dot(unit).max(0.0);
         let impedance = 0.5 * p.alpha * (f.density * f.sound() + o.density * o.sound());
-        let mean = 0.5 * (own.pressure + j.pressure) + 0.5 * impedance * (p.spacing / r) * approach;
-        t.pressure -= unit * (volumes * mean * spiky.derivative(r) / f.mass);
         let mu = 0.5 * (f.viscosity + o.viscosity);
-        t.viscosity += (j.velocity - own.velocity) * (mu * volumes * visc.laplacian(r) / f.mass);
+        let (pressure, viscosity) = match p.kernels {
+            Kernels::Mueller => {
+                let mean = 0.5 * (own.pressure + j.pressure) + 0.5 * impedance * (p.spacing / r) * closing;
+                (volumes * mean * Spiky(p.h).derivative(r), mu * volumes * Viscosity(p.h).laplacian(r))
+            }
+            Kernels::Conservative => {
+                let slope = Poly8(p.h).derivative(r);
+                let both = own.pressure * own.volume.powi(2) + j.pressure * j.volume.powi(2);
+                let damp = volumes * impedance * (r / p.spacing) * closing;
+                ((both + damp) * slope / p.lattice, -2.0 * mu * volumes * slope / r / p.lattice_laplacian)
+            }
+        };
+        t.pressure -= unit * (pressure / f.mass);
+        t.viscosity += difference * (viscosity / f.mass);
         if tension == TensionKind::Cohesion && j.fluid == own.fluid {
             let s = r / p.h;
-            t.tension -= unit * (p.cohesion(f.tension) * (1.0 - s).powi(2) * (s - COHESION_ZERO) / f.mass);
+            let pull = p.cohesion(f.tension) * s * (1.0 - s * s).powi(2) * (s * s - COHESION_ZERO);
+            t.tension -= unit * (pull / f.mass);
         }
     }
     if tension == TensionKind::ColorField && n.length() > 0.2 / p.h {
@@ -90,7 +102,7 @@ pub fn largest_term(
         Neighbor {
             d: glam::Vec3::from(d).as_dvec3() * p.h,
             velocity: DVec3::new(r[4].into(), r[5].into(), r[6].into()),
-            pressure: r[PRESSURE].into(),
+            pressure: work.pressure(j, p.kernels).into(),
             volume: f64::from(r[VOLUME]) * p.spacing.powi(3),
             fluid: particles.fluid[j].into(),
         }

@@ -5,9 +5,9 @@
 
 use std::f64::consts::PI;
 
-use crate::kernels::{Kernel, Poly6, lattice_sum};
+use crate::kernels::{Kernel, Poly6, Poly8, lattice_sum};
 use crate::models::StepLimit;
-use crate::scene::{Force, Scene};
+use crate::scene::{Force, Kernels, Scene};
 
 /// One fluid in the solver's terms.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,8 +38,12 @@ pub struct Params {
     pub spacing: f64,
     /// Kernel support h, m.
     pub h: f64,
-    /// Σ Δ³ W_poly6 over the rest lattice. Densities are divided by it, so that the lattice at rest has ρ0.
+    /// Which kernels.
+    pub kernels: Kernels,
+    /// Σ Δ³ W over the rest lattice. Densities are divided by it, so that the lattice at rest has ρ0.
     pub lattice: f64,
+    /// Morris' Laplacian of y²/2 over the rest lattice (exactly 1 for fine sampling). Viscosity is divided by it.
+    pub lattice_laplacian: f64,
     /// The fluids.
     pub fluids: Vec<FluidParams>,
     /// Greatest speed the stiffness was chosen for, m/s.
@@ -52,10 +56,12 @@ pub struct Params {
     pub cfl: f64,
 }
 
-/// ∫ s⁴ f(s) ds of the cohesion polynomial f(s) = (1-s)²(s-s0), with s0 such that ∫ s³ f ds = 0: the pair force
-/// then adds nothing to the pressure inside, and only tension is left.
-pub const COHESION_ZERO: f64 = 4.0 / 7.0;
-const COHESION_I4: f64 = 1.0 / 168.0 - COHESION_ZERO / 105.0;
+/// Zero of the cohesion polynomial f(s) = s(1-s²)²(s²-z): below √z particles push, above they pull. With this z
+/// the virial Σ s f(s) over the rest lattice vanishes (over a gas it would at 5/11 = .4545): the pair force then
+/// adds nothing to the pressure inside, and only tension is left.
+pub const COHESION_ZERO: f64 = 0.4569;
+/// ∫ s⁴ f(s) ds.
+const COHESION_I4: f64 = 1.0 / 120.0 - COHESION_ZERO / 60.0;
 /// Measured σ_eff/σ of the continuum formula at h = 2Δ, where the particles' order is not that of a gas
 /// (`undine validate drop`).
 const COHESION_CORRECTION: f64 = 1.0;
@@ -66,8 +72,13 @@ impl Params {
         let o = &scene.model.sph;
         let spacing = scene.model.spacing;
         let h = o.smoothing * spacing;
-        let kernel = Poly6(h);
-        let lattice = lattice_sum(spacing, h, |_, r| kernel.w(r));
+        let (lattice, lattice_laplacian) = match o.kernels {
+            Kernels::Mueller => (lattice_sum(spacing, h, |_, r| Poly6(h).w(r)), 1.0),
+            Kernels::Conservative => (
+                lattice_sum(spacing, h, |_, r| Poly8(h).w(r)),
+                lattice_sum(spacing, h, |d, r| -Poly8(h).derivative(r) / r.max(1e-9 * h) * d[1] * d[1]),
+            ),
+        };
         let expected_speed = o.max_speed.unwrap_or_else(|| expected_speed(scene));
         let heaviest = scene.fluids.iter().map(|f| f.density).fold(0.0, f64::max);
         // At the expected speed the stagnation pressure ½ρv² (and at the foot of a column of that head, ρgH)
@@ -92,7 +103,9 @@ impl Params {
         Params {
             spacing,
             h,
+            kernels: o.kernels,
             lattice,
+            lattice_laplacian,
             fluids,
             expected_speed,
             alpha: o.artificial_viscosity,

@@ -5,9 +5,11 @@ use rayon::prelude::*;
 
 use super::params::Params;
 use super::work::{PRESSURE, Record, VOLUME};
+use crate::scene::Kernels;
 use crate::state::particles::BLOCK;
 
-/// Fills the pressure slots from the volume slots.
+/// Fills the pressure slots from the volume slots: p for Müller's kernels, p V² for the conservative one, as the
+/// force pass wants them.
 pub trait PressureStep: Send + Sync {
     /// `fluid` is parallel to `records`.
     fn solve(&self, params: &Params, fluid: &[u8], records: &mut [Record]);
@@ -22,10 +24,12 @@ impl PressureStep for StateEquation {
     fn solve(&self, params: &Params, fluid: &[u8], records: &mut [Record]) {
         let bulk: Vec<f32> = params.fluids.iter().map(|f| (f.stiffness * f.density) as f32).collect();
         let kept = params.negative_pressure as f32;
+        let conservative = params.kernels == Kernels::Conservative;
         records.par_chunks_mut(8 * BLOCK).zip(fluid.par_chunks(8 * BLOCK)).for_each(|(records, fluid)| {
             for (r, &f) in records.iter_mut().zip(fluid) {
                 let p = bulk[f as usize] * (1.0 / r[VOLUME] - 1.0);
-                r[PRESSURE] = if p < 0.0 { kept * p } else { p };
+                let p = if p < 0.0 { kept * p } else { p };
+                r[PRESSURE] = if conservative { p * r[VOLUME] * r[VOLUME] } else { p };
             }
         });
     }

@@ -4,13 +4,14 @@ use glam::DVec3;
 
 use super::density::{normalisation, sums_in};
 use super::naive::{Neighbor, terms};
-use super::work::{PRESSURE, Record, VOLUME};
+use super::work::{Record, VOLUME};
 use super::*;
-use crate::kernels::{Kernel, Poly6};
+use crate::kernels::{Kernel, Poly6, Poly8};
+use crate::scene::Kernels;
 use crate::simd::Portable;
 
 /// A disordered blob of two fluids, moving every which way, in a box that repeats along x and z.
-fn jumble(tension: &str, fluids: usize) -> (Scene, Sph) {
+fn jumble(kernels: &str, tension: &str, fluids: usize) -> (Scene, Sph) {
     let second = r#"
         [[fluid]]
         name = "oil"
@@ -29,6 +30,7 @@ fn jumble(tension: &str, fluids: usize) -> (Scene, Sph) {
         jitter = 0.5
         negative_pressure = 0.3
         tension = "{tension}"
+        kernels = "{kernels}"
         [[fluid]]
         viscosity = 2.0
         surface_tension = 4.0
@@ -69,7 +71,7 @@ fn neighbors(scene: &Scene, sph: &Sph, i: usize) -> Vec<Neighbor> {
             Neighbor {
                 d: delta,
                 velocity: glam::Vec3::from(p.velocity[j]).as_dvec3(),
-                pressure: r[PRESSURE].into(),
+                pressure: sph.work.pressure(j, sph.params.kernels).into(),
                 volume: f64::from(r[VOLUME]) * sph.params.spacing.powi(3),
                 fluid: p.fluid[j].into(),
             }
@@ -78,71 +80,82 @@ fn neighbors(scene: &Scene, sph: &Sph, i: usize) -> Vec<Neighbor> {
         .collect()
 }
 
-fn densities_agree(sums: impl Fn(&Sph, &mut [Record])) {
-    let (scene, mut sph) = jumble("cohesion", 2);
+const KERNELS: [&str; 2] = ["conservative", "mueller"];
+
+fn densities_agree(kernels: &str, sums: impl Fn(&Sph, &mut [Record])) {
+    let (scene, sph) = jumble(kernels, "cohesion", 2);
     let mut records = sph.work.records.clone();
     sums(&sph, &mut records);
-    let kernel = Poly6(sph.params.h);
-    for i in 0..records.len() {
-        let fast = f64::from(records[i][VOLUME]) * normalisation(&sph.params);
+    let w = |r: f64| match sph.params.kernels {
+        Kernels::Mueller => Poly6(sph.params.h).w(r),
+        Kernels::Conservative => Poly8(sph.params.h).w(r),
+    };
+    for (i, record) in records.iter().enumerate() {
+        let fast = f64::from(record[VOLUME]) * normalisation(&sph.params);
         let volume = sph.params.spacing.powi(3);
-        let plain: f64 =
-            neighbors(&scene, &sph, i).iter().map(|n| volume * kernel.w(n.d.length())).sum::<f64>();
+        let plain: f64 = neighbors(&scene, &sph, i).iter().map(|n| volume * w(n.d.length())).sum();
         assert!((fast - plain / sph.params.lattice).abs() < 2e-5, "particle {i}: {fast} {plain}");
     }
-    sph.work.records = records;
 }
 
 #[test]
 fn density_is_the_sum_of_the_kernel_over_all_neighbours() {
-    densities_agree(|sph, records| density::sums(&sph.work, &sph.grid, 0, records));
+    for kernels in KERNELS {
+        densities_agree(kernels, |sph, records| {
+            density::sums(sph.params.kernels, &sph.work, &sph.grid, 0, records);
+        });
+    }
 }
 
 #[test]
 fn density_is_the_same_without_simd() {
-    densities_agree(|sph, records| sums_in::<Portable>(&sph.work, &sph.grid, 0, records));
+    for kernels in KERNELS {
+        densities_agree(kernels, |sph, records| {
+            sums_in::<Portable>(sph.params.kernels, &sph.work, &sph.grid, 0, records);
+        });
+    }
 }
 
-fn forces_agree(tension: &str, fluids: usize, pairs: impl Fn(&Sph, &mut [[f32; 3]])) {
-    let (scene, mut sph) = jumble(tension, fluids);
-    let walls = crate::walls::Walls::new(&scene);
-    let fields = crate::fields::Fields::new(&scene);
-    sph.sort_and_sum(&Around { time: 0.0, walls: &walls, fields: &fields }, &mut Passes::default());
-    let mut fast = vec![[0.0; 3]; sph.len()];
-    pairs(&sph, &mut fast);
-    let scale = fast.iter().flatten().fold(0.0f32, |m, v| m.max(v.abs()));
-    assert!(scale > 1.0);
-    for (i, fast) in fast.iter().enumerate() {
-        let around = neighbors(&scene, &sph, i);
-        let own = *around.iter().find(|n| n.d == DVec3::ZERO).unwrap();
-        let plain = terms(&sph.params, sph.tension, &own, &around).sum().as_vec3().to_array();
-        for a in 0..3 {
-            assert!(
-                (fast[a] - plain[a]).abs() < 1e-4 * scale,
-                "{tension} {i}: {fast:?} {plain:?} of {scale}"
-            );
+fn forces_agree(pairs: impl Fn(&Sph, &mut [[f32; 3]])) {
+    for kernels in KERNELS {
+        for tension in ["cohesion", "color-field"] {
+            for fluids in [1, 2] {
+                let (scene, mut sph) = jumble(kernels, tension, fluids);
+                let walls = crate::walls::Walls::new(&scene);
+                let fields = crate::fields::Fields::new(&scene);
+                sph.sort_and_sum(
+                    &Around { time: 0.0, walls: &walls, fields: &fields },
+                    &mut Passes::default(),
+                );
+                let mut fast = vec![[0.0; 3]; sph.len()];
+                pairs(&sph, &mut fast);
+                let scale = fast.iter().flatten().fold(0.0f32, |m, v| m.max(v.abs()));
+                assert!(scale > 1.0);
+                for (i, fast) in fast.iter().enumerate() {
+                    let around = neighbors(&scene, &sph, i);
+                    let own = *around.iter().find(|n| n.d == DVec3::ZERO).unwrap();
+                    let plain = terms(&sph.params, sph.tension, &own, &around).sum().as_vec3().to_array();
+                    for a in 0..3 {
+                        let apart = (fast[a] - plain[a]).abs();
+                        assert!(
+                            apart < 1e-4 * scale,
+                            "{kernels} {tension} {i}: {fast:?} {plain:?} of {scale}"
+                        );
+                    }
+                }
+            }
         }
     }
 }
 
 #[test]
-fn forces_are_the_sums_of_the_papers_terms() {
-    for tension in ["cohesion", "color-field"] {
-        for fluids in [1, 2] {
-            forces_agree(tension, fluids, |sph, out| {
-                sph.forces.pairs(&sph.work, &sph.grid, &sph.particles.fluid, 0, out);
-            });
-        }
-    }
+fn forces_are_the_sums_of_the_equations_terms() {
+    forces_agree(|sph, out| sph.forces.pairs(&sph.work, &sph.grid, &sph.particles.fluid, 0, out));
 }
 
 #[test]
 fn forces_are_the_same_without_simd() {
-    for tension in ["cohesion", "color-field"] {
-        for fluids in [1, 2] {
-            forces_agree(tension, fluids, |sph, out| {
-                sph.forces.pairs_with::<Portable>(&sph.work, &sph.grid, &sph.particles.fluid, 0, out);
-            });
-        }
-    }
+    forces_agree(|sph, out| {
+        sph.forces.pairs_with::<Portable>(&sph.work, &sph.grid, &sph.particles.fluid, 0, out)
+    });
 }

@@ -10,7 +10,8 @@ use std::f64::consts::PI;
 use glam::DVec3;
 
 use super::params::{COHESION_ZERO, Params};
-use crate::scene::Slip;
+use crate::kernels::{Kernel, Poly6, Poly8, half_space_sum};
+use crate::scene::{Kernels, Slip};
 use crate::walls::Walls;
 
 const SAMPLES: usize = 512;
@@ -20,6 +21,8 @@ const SAMPLES: usize = 512;
 pub struct WallKernels {
     /// Kernel support, m.
     pub h: f64,
+    /// Which kernels.
+    pub kernels: Kernels,
     /// Relative density held by the wall.
     density: Vec<f32>,
     /// Σ V ∇W_spiky of the wall, away from it, 1/m.
@@ -61,30 +64,48 @@ impl WallKernels {
                 })
                 .collect()
         };
-        // ∫ W over a plane at distance z: 2π ∫_z^h W r dr, in closed form, with s = z/h.
-        let poly6 = |s: f64| 315.0 / 256.0 / h * (1.0 - s * s).powi(4);
-        // ∇ of the same for spiky: only the part along the normal is left, -2π z W(z).
-        let spiky = |s: f64| 30.0 / (h * h) * s * (1.0 - s).powi(3);
-        // 2π ∫ 45/πh⁶ (h-r) r dr
-        let viscosity = |s: f64| 90.0 / h.powi(3) * (1.0 / 6.0 - s * s / 2.0 + s.powi(3) / 3.0);
+        // Integrals over a plane at distance z = s h: of W, 2π ∫_z^h W r dr; of ∇W, of which only the part along
+        // the normal is left, -2π z W(z); of the Laplacian likewise.
+        let f8 = Poly8::FACTOR;
+        type Plane<'a> = Box<dyn Fn(f64) -> f64 + 'a>;
+        let (density, gradient, laplacian): (Plane, Plane, Plane) = match p.kernels {
+            Kernels::Mueller => (
+                Box::new(|s| 315.0 / 256.0 / h * (1.0 - s * s).powi(4) / p.lattice),
+                Box::new(|s| 30.0 / (h * h) * s * (1.0 - s).powi(3)),
+                Box::new(|s| 90.0 / h.powi(3) * (1.0 / 6.0 - s * s / 2.0 + s.powi(3) / 3.0)),
+            ),
+            Kernels::Conservative => (
+                Box::new(|s| PI / 5.0 * f8 / h * (1.0 - s * s).powi(5) / p.lattice),
+                Box::new(|s| 2.0 * PI * f8 / (h * h) * s * (1.0 - s * s).powi(4) / p.lattice),
+                Box::new(|s| 4.0 * PI * f8 / h.powi(3) * (1.0 - s * s).powi(4) / p.lattice_laplacian),
+            ),
+        };
         // 2π ∫ f(r/h) z/r r dr / Δ³: the pull of a plane of unit pair amplitude, of which half is the neutral
         // wetting (contact angle 90°).
         let pull = |s: f64| {
-            let f = |u: f64| (1.0 - u).powi(2) * (u - COHESION_ZERO);
+            let f = |u: f64| u * (1.0 - u * u).powi(2) * (u * u - COHESION_ZERO);
             let n = 64;
             let du = (1.0 - s) / n as f64;
             let integral: f64 = (0..n).map(|i| f(s + (i as f64 + 0.5) * du) * du).sum();
             0.5 * 2.0 * PI * s * h * h * integral / d.powi(3)
         };
-        // The tables of the lattice-normalised density agree with the fluid's own sums.
-        let density = table(&|s| poly6(s) / p.lattice);
-        WallKernels {
+        let mut walls = WallKernels {
             h,
-            density,
-            gradient: table(&spiky),
-            laplacian: table(&viscosity),
+            kernels: p.kernels,
+            density: table(&density),
+            gradient: table(&gradient),
+            laplacian: table(&laplacian),
             cohesion: table(&pull),
-        }
+        };
+        // A smeared layer is not quite a lattice layer: fit the part at half a spacing, where fluid at rest is.
+        let missing = 1.0
+            - match p.kernels {
+                Kernels::Mueller => half_space_sum(d, h, 0, |_, r| Poly6(h).w(r)),
+                Kernels::Conservative => half_space_sum(d, h, 0, |_, r| Poly8(h).w(r)),
+            } / p.lattice;
+        let fit = missing as f32 / walls.look(&walls.density, 0.5 * d);
+        walls.density.iter_mut().chain(&mut walls.gradient).for_each(|v| *v *= fit);
+        walls
     }
 
     fn look(&self, table: &[f32], distance: f64) -> f32 {
@@ -106,18 +127,20 @@ impl WallKernels {
     #[inline]
     pub fn action(&self, walls: &Walls, p: DVec3, v: DVec3) -> WallAction {
         let mut act = WallAction::default();
+        let mut free = 1.0;
         walls.contacts(p, self.h, |c| {
+            // The gradient of the density above by the product rule, part by part.
+            let part = f64::from(self.look(&self.density, c.distance));
             let gradient = f64::from(self.look(&self.gradient, c.distance));
             let relative = v - c.velocity;
-            let towards = -relative.dot(c.normal);
-            act.gradient += c.normal * gradient;
+            let towards = (-relative.dot(c.normal)).max(0.0);
+            act.gradient = act.gradient * (1.0 - part) + c.normal * (gradient * free);
+            act.approach += c.normal * (gradient * towards);
             act.cohesion -= c.normal * f64::from(self.look(&self.cohesion, c.distance));
-            if towards > 0.0 {
-                act.approach += c.normal * (gradient * towards);
-            }
             if c.slip == Slip::NoSlip {
                 act.drag -= relative * f64::from(self.look(&self.laplacian, c.distance));
             }
+            free *= 1.0 - part;
         });
         act
     }

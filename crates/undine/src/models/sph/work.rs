@@ -3,9 +3,10 @@
 use rayon::prelude::*;
 
 use crate::neighbors::{BUNCH, Candidates, Grid};
+use crate::scene::Kernels;
 use crate::state::particles::{BLOCK, Particles};
 
-/// Slots of a [`Record`].
+/// Slot of a [`Record`]: pressure, Pa; × V² (V in Δ³) for the conservative kernel.
 pub const PRESSURE: usize = 3;
 /// Slot of the volume, × Δ³.
 pub const VOLUME: usize = 7;
@@ -92,6 +93,16 @@ impl Work {
     #[inline(always)]
     pub fn at(&self, i: usize) -> [f32; 3] {
         [self.x[i], self.y[i], self.z[i]]
+    }
+
+    /// Pressure of particle i, Pa.
+    #[inline(always)]
+    pub fn pressure(&self, i: usize, kernels: Kernels) -> f32 {
+        let r = &self.records[i];
+        match kernels {
+            Kernels::Mueller => r[PRESSURE],
+            Kernels::Conservative => r[PRESSURE] / (r[VOLUME] * r[VOLUME]),
+        }
     }
 
     /// Relative density ρ/ρ0 of particle i.
