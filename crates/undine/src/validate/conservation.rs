@@ -11,7 +11,7 @@ use crate::frame::{FieldData, Frame};
 pub(super) fn run(lab: &mut Lab) -> Result<(), CaseError> {
     let alone = r#"
         gravity = [0, 0, 0]
-        time = { duration = 0.2, frame_rate = 200 }
+        time = { duration = 0.1, frame_rate = 200 }
         model = { spacing = 0.001 }
         probe = [{ kind = "momentum" }]
         [[fluid]]
@@ -23,7 +23,7 @@ pub(super) fn run(lab: &mut Lab) -> Result<(), CaseError> {
     let alone = drift(lab, alone, 0.3)?;
     let colliding = r#"
         gravity = [0, 0, 0]
-        time = { duration = 0.1, frame_rate = 400 }
+        time = { duration = 0.05, frame_rate = 400 }
         model = { spacing = 0.001 }
         probe = [{ kind = "momentum" }]
         [[fluid]]
