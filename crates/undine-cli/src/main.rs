@@ -1,26 +1,43 @@
-//! The binary `undine`.
+//! The binary `undine`: scene file in, frames out.
 
+mod args;
+mod bench;
+mod check;
+mod failure;
+mod run;
+mod scenes;
+mod text;
+mod threads;
 mod validate;
+mod view;
 
 use std::process::ExitCode;
 
+use anyhow::Result;
 use clap::Parser;
 
-/// Interactive fluid simulation.
-#[derive(Parser, Debug)]
-#[command(name = "undine", version)]
-enum Undine {
-    /// Measured against references, with errors and plots
-    Validate(validate::ValidateArgs),
-}
+use args::{Cli, Command};
 
 fn main() -> ExitCode {
-    let Undine::Validate(args) = Undine::parse();
-    match validate::run(&args) {
-        Ok(code) => code,
+    let cli = Cli::parse();
+    match dispatch(&cli) {
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("{error:#}");
-            ExitCode::FAILURE
+            eprintln!("error: {}", failure::message(&error));
+            failure::exit_code(&error)
         }
+    }
+}
+
+fn dispatch(cli: &Cli) -> Result<()> {
+    match &cli.command {
+        None => view::without_display(),
+        Some(Command::View(args)) => view::view(args),
+        Some(Command::Run(args)) => run::run(args),
+        Some(Command::Check(args)) => check::check(args),
+        Some(Command::Scenes(args)) => scenes::scenes(args),
+        Some(Command::Schema) => scenes::schema(),
+        Some(Command::Bench(args)) => bench::bench(args),
+        Some(Command::Validate(args)) => validate::validate(args),
     }
 }

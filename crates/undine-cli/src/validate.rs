@@ -2,12 +2,12 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
+use crate::failure::Usage;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
-use undine::validate::{self, Case, Check, Outcome};
+use undine::validate::{self as cases, Case, Check, Outcome};
 
 /// Measures the models against references, with errors and plots.
 #[derive(clap::Args, Debug)]
@@ -26,14 +26,13 @@ pub struct ValidateArgs {
 }
 
 /// Runs the command. Exit code 1 when a check fails, 2 when there is no such case.
-pub fn run(args: &ValidateArgs) -> anyhow::Result<ExitCode> {
+pub fn validate(args: &ValidateArgs) -> anyhow::Result<()> {
     let cases: Vec<&Case> = match &args.case {
-        None => validate::cases().iter().collect(),
-        Some(name) => match validate::find(name) {
+        None => cases::cases().iter().collect(),
+        Some(name) => match cases::find(name) {
             Some(case) => vec![case],
             None => {
-                eprintln!("{}", unknown(name));
-                return Ok(ExitCode::from(2));
+                return Err(Usage(unknown(name)).into());
             }
         },
     };
@@ -63,7 +62,8 @@ pub fn run(args: &ValidateArgs) -> anyhow::Result<ExitCode> {
     } else {
         writeln!(stdout, "{} of {} checks pass", checks.len() - failed, checks.len())?;
     }
-    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    anyhow::ensure!(failed == 0, "{failed} of {} checks fail", checks.len());
+    Ok(())
 }
 
 /// Runs one case with a progress bar on stderr (which hides itself when that is no terminal).
@@ -74,7 +74,7 @@ fn watch(case: &Case, args: &ValidateArgs) -> Outcome {
         bar.set_style(style);
     }
     bar.set_message(case.name);
-    let outcome = validate::run(case, args.quick, &mut |share| bar.set_position((1000.0 * share) as u64));
+    let outcome = cases::run(case, args.quick, &mut |share| bar.set_position((1000.0 * share) as u64));
     bar.finish_and_clear();
     outcome
 }
@@ -88,8 +88,8 @@ fn write_plots(dir: &Path, outcome: &Outcome) -> anyhow::Result<()> {
 }
 
 fn unknown(name: &str) -> String {
-    let names: Vec<&str> = validate::cases().iter().map(|c| c.name).collect();
-    match validate::nearest_name(name) {
+    let names: Vec<&str> = cases::cases().iter().map(|c| c.name).collect();
+    match cases::nearest_name(name) {
         Some(near) => format!("there is no case `{name}`; did you mean `{near}`?"),
         None => format!("there is no case `{name}`; there are {}", names.join(", ")),
     }

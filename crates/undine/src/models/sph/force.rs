@@ -300,6 +300,7 @@ struct Sums<'a, L> {
     force: [L; 3],
     /// Σ V ∇W_poly6 and Σ V ∇²W_poly6, without their factors.
     color: [L; 4],
+    fillers: usize,
 }
 
 impl<'a, L: Lanes> Sums<'a, L> {
@@ -316,11 +317,13 @@ impl<'a, L: Lanes> Sums<'a, L> {
             record: work.records[i],
             force: [zero; 3],
             color: [zero; 4],
+            fillers: 0,
         }
     }
 
     /// Adds all listed neighbours and empties the list. The last vector is filled up with the particle itself,
-    /// which adds nothing: all terms vanish with the distance, or beyond the support.
+    /// which adds nothing: all terms vanish with the distance, or beyond the support. Only the Laplacian of the
+    /// colour field does not; `fillers` counts what to take off it again.
     ///
     /// Every product of the two particles' values is formed so that i and j get the exact same number: pair
     /// forces cancel to the last bit, and momentum is kept to the rounding of the sums.
@@ -383,6 +386,9 @@ impl<'a, L: Lanes> Sums<'a, L> {
             }
             at += 8;
         }
+        if shift == [0.0; 3] {
+            self.fillers += at - list.len;
+        }
         list.len = 0;
     }
 
@@ -410,7 +416,8 @@ impl<'a, L: Lanes> Sums<'a, L> {
                 .map(|v| -self.c.color_gradient * v);
             let length = (n[0] * n[0] + n[1] * n[1] + n[2] * n[2]).sqrt();
             if length > self.c.color_threshold {
-                let laplacian = -self.c.color_laplacian * self.color[3].sum();
+                let filled = 3.0 * self.fillers as f32 * self.record[VOLUME];
+                let laplacian = -self.c.color_laplacian * (self.color[3].sum() - filled);
                 let scale =
                     -self.own.tension * laplacian / length * self.record[VOLUME] * self.c.spacing3 as f32;
                 f = std::array::from_fn(|a| n[a].mul_add(scale, f[a]));

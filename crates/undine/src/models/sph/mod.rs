@@ -16,6 +16,8 @@ pub mod naive;
 pub mod normals;
 pub mod params;
 pub mod pressure;
+#[cfg(test)]
+mod tests;
 pub mod wall_kernels;
 pub mod work;
 

@@ -1,0 +1,202 @@
+//! `undine bench`: the papers' tables on this machine, beside the papers' own numbers.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+use undine::scene::{Scene, builtin};
+use undine::world::World;
+
+use crate::args::{BenchArgs, BenchTable};
+use crate::text::{Align, Pairs, aligned, count, print, print_json};
+
+/// Steps before the clock starts, so that the fluid moves; fewer where they take long.
+const WARM_UP: u64 = 100;
+const LEAST_WARM_UP: u64 = 10;
+const LONG: Duration = Duration::from_secs(2);
+/// Longest warm-up, for scenes that emitters fill.
+const LONGEST_WARM_UP: Duration = Duration::from_secs(30);
+/// The share of its particles that a scene must have before it is timed.
+const FULL: f64 = 0.9;
+
+/// A row to be measured.
+struct Case {
+    name: &'static str,
+    /// Particles of the paper's row.
+    particles: u64,
+    /// The paper's own time, ms.
+    paper_ms: Option<f64>,
+}
+
+const fn case(name: &'static str, particles: u64, paper_ms: Option<f64>) -> Case {
+    Case { name, particles, paper_ms }
+}
+
+/// Müller 2003, section 6: 20, 25 and 5 frames a second.
+const MUELLER: [Case; 3] =
+    [case("swirl", 2_200, Some(50.0)), case("splash", 1_300, Some(40.0)), case("pour", 3_000, Some(200.0))];
+
+/// Horváth 2012, column SIM.
+const HORVATH: [Case; 4] = [
+    case("horvath-15k", 15_000, Some(4.0)),
+    case("horvath-30k", 30_000, Some(9.0)),
+    case("horvath-45k", 45_000, Some(18.0)),
+    case("horvath-60k", 60_000, Some(24.0)),
+];
+
+const SCALE: [Case; 4] = [
+    case("dam-15k", 15_000, None),
+    case("dam-60k", 60_000, None),
+    case("dam-250k", 250_000, None),
+    case("dam-1M", 1_000_000, None),
+];
+
+impl BenchTable {
+    fn cases(self) -> &'static [Case] {
+        match self {
+            BenchTable::Mueller => &MUELLER,
+            BenchTable::Horvath => &HORVATH,
+            BenchTable::Scale => &SCALE,
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            BenchTable::Mueller => {
+                "Müller 2003; the paper's time is of a frame with its drawing, on a 1.8 GHz Pentium IV"
+            }
+            BenchTable::Horvath => "Horváth 2012; the paper's time is column SIM, on a GeForce 540M",
+            BenchTable::Scale => "The dam break at four sizes",
+        }
+    }
+}
+
+/// A measured row.
+#[derive(Serialize)]
+struct Row {
+    name: String,
+    particles: u64,
+    threads: usize,
+    steps: u64,
+    ms_per_step: f64,
+    #[serde(serialize_with = "passes_as_object")]
+    passes: Vec<(String, f64)>,
+    paper_ms: Option<f64>,
+}
+
+fn passes_as_object<S: serde::Serializer>(
+    passes: &[(String, f64)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    Pairs(passes).serialize(serializer)
+}
+
+#[derive(Default, Serialize)]
+struct Report {
+    rows: Vec<Row>,
+}
+
+/// `undine bench`.
+pub fn bench(args: &BenchArgs) -> Result<()> {
+    let all = [BenchTable::Mueller, BenchTable::Horvath];
+    let tables = args.table.as_ref().map_or(&all[..], std::slice::from_ref);
+    let default = [rayon::current_num_threads()];
+    let given: Vec<usize> = args.threads.iter().map(|n| usize::from(*n)).collect();
+    let threads = if given.is_empty() { &default[..] } else { &given };
+    let mut report = Report::default();
+    for (number, table) in tables.iter().enumerate() {
+        let mut rows = Vec::new();
+        for case in table.cases() {
+            for &threads in threads {
+                eprintln!(
+                    "timing {} on {threads} {}",
+                    case.name,
+                    if threads == 1 { "thread" } else { "threads" }
+                );
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+                let pool = pool.with_context(|| format!("cannot start {threads} threads"))?;
+                let row = pool.install(|| measure(case, args.steps));
+                rows.push(row.with_context(|| format!("the scene `{}`", case.name))?);
+            }
+        }
+        if !args.json {
+            let gap = if number > 0 { "\n" } else { "" };
+            print(&format!("{gap}{}\n{}", table.title(), for_people(&rows)))?;
+        }
+        report.rows.extend(rows);
+    }
+    if args.json { print_json(&report) } else { Ok(()) }
+}
+
+/// The built-in scene of a case, else the dam break at the spacing that gives as many particles; with its name.
+fn load(case: &Case) -> Result<(String, Scene)> {
+    if builtin::find(case.name).is_some() {
+        return Ok((case.name.into(), Scene::load(case.name, &[])?.scene));
+    }
+    let water = Scene::load("dam-break", &[])?.scene;
+    let volume: f64 = water.fluids.iter().filter_map(|f| f.shape.as_ref()).map(|shape| shape.volume()).sum();
+    let spacing = (volume / case.particles as f64).cbrt();
+    let scene = Scene::load("dam-break", &[format!("model.spacing={spacing}")])?.scene;
+    // A row must not pass for a scene that it is not.
+    let name =
+        if case.name.starts_with("dam-") { case.name.into() } else { format!("{} (dam break)", case.name) };
+    Ok((name, scene))
+}
+
+fn measure(case: &Case, steps: u64) -> Result<Row> {
+    let (name, scene) = load(case)?;
+    let mut world = World::new(scene)?;
+    let wanted = (FULL * case.particles as f64) as usize;
+    let begin = Instant::now();
+    loop {
+        let (steps, spent) = (world.clock().steps, begin.elapsed());
+        let moves = steps >= WARM_UP || (steps >= LEAST_WARM_UP && spent > LONG);
+        if moves && (world.len() >= wanted || spent > LONGEST_WARM_UP) {
+            break;
+        }
+        world.step()?;
+    }
+    world.clear_passes();
+    let begin = Instant::now();
+    for _ in 0..steps {
+        world.step()?;
+    }
+    let ms = |seconds: f64| 1e3 * seconds / steps as f64;
+    Ok(Row {
+        name,
+        particles: world.len() as u64,
+        threads: rayon::current_num_threads(),
+        steps,
+        ms_per_step: ms(begin.elapsed().as_secs_f64()),
+        passes: world.passes().times().iter().map(|(name, s)| ((*name).to_owned(), ms(*s))).collect(),
+        paper_ms: case.paper_ms,
+    })
+}
+
+fn for_people(rows: &[Row]) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for (name, _) in rows.iter().flat_map(|row| &row.passes) {
+        if !names.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
+    let mut header = ["scene", "particles", "threads", "ms/step"].map(String::from).to_vec();
+    header.extend(names.iter().map(|name| format!("{name} ms")));
+    header.extend(["ns/particle/step", "steps/s", "paper ms"].map(String::from));
+    let mut table = vec![header];
+    for row in rows {
+        let pass = |name: &&str| row.passes.iter().find(|p| p.0 == **name).map_or(0.0, |p| p.1);
+        let mut cells = vec![
+            row.name.clone(),
+            count(row.particles),
+            row.threads.to_string(),
+            format!("{:.3}", row.ms_per_step),
+        ];
+        cells.extend(names.iter().map(|name| format!("{:.3}", pass(name))));
+        cells.push(format!("{:.0}", 1e6 * row.ms_per_step / row.particles.max(1) as f64));
+        cells.push(format!("{:.1}", 1e3 / row.ms_per_step));
+        cells.push(row.paper_ms.map_or("-".into(), |ms| format!("{ms:.0}")));
+        table.push(cells);
+    }
+    aligned(&[Align::Left], &table)
+}

@@ -1,0 +1,33 @@
+//! The viewer's place: until it is built, the default scene is run headless.
+
+use anyhow::{Result, bail};
+
+use crate::args::{RunArgs, SceneArgs, ViewArgs};
+
+/// The scene of `undine` without a command.
+const DEFAULT_SCENE: &str = "dam-break";
+
+/// `undine view`.
+pub fn view(_args: &ViewArgs) -> Result<()> {
+    bail!("the viewer is not built in this version; `undine run SCENE` computes frames")
+}
+
+/// `undine`: the default scene, headless.
+pub fn without_display() -> Result<()> {
+    eprintln!("The viewer is not built in this version: running the scene `{DEFAULT_SCENE}` headless.");
+    eprintln!("`undine --help` shows what else there is; Ctrl-C stops.");
+    crate::run::run(&RunArgs {
+        scene: SceneArgs { scene: DEFAULT_SCENE.into(), set: Vec::new() },
+        out: None,
+        frames: None,
+        threads: None,
+        export: None,
+        surface: false,
+        pictures: false,
+        resume: false,
+        json: false,
+        quiet: false,
+        events: None,
+        record: None,
+    })
+}

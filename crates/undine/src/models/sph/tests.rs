@@ -1,0 +1,148 @@
+//! The fast passes against the plain equations, lane by lane and image by image.
+
+use glam::DVec3;
+
+use super::density::{normalisation, sums_in};
+use super::naive::{Neighbor, terms};
+use super::work::{PRESSURE, Record, VOLUME};
+use super::*;
+use crate::kernels::{Kernel, Poly6};
+use crate::simd::Portable;
+
+/// A disordered blob of two fluids, moving every which way, in a box that repeats along x and z.
+fn jumble(tension: &str, fluids: usize) -> (Scene, Sph) {
+    let second = r#"
+        [[fluid]]
+        name = "oil"
+        density = 600
+        viscosity = 3.0
+        surface_tension = 0.5
+        shape = { box = { min = [0, 0.5, 0], max = [1, 1, 0.5] } }"#;
+    let text = format!(
+        r#"
+        [domain]
+        min = [0, 0, 0]
+        max = [1, 2, 0.5]
+        periodic = [true, false, true]
+        [model]
+        spacing = 0.05
+        jitter = 0.5
+        negative_pressure = 0.3
+        tension = "{tension}"
+        [[fluid]]
+        viscosity = 2.0
+        surface_tension = 4.0
+        shape = {{ box = {{ min = [0, 0, 0], max = [1, 0.5, 0.5] }} }}
+        {}"#,
+        if fluids == 2 { second } else { "" }
+    );
+    let scene = Scene::parse(&text, "jumble.toml", std::path::Path::new("."), &[]).unwrap().scene;
+    let mut sph = Sph::new(&scene);
+    let births: Vec<Birth> = (0..20 * 20 * 10)
+        .map(|i| {
+            let wobble = |k: usize| ((i * 7919 + k * 104_729) % 1000) as f64 / 1000.0 - 0.5;
+            let at = DVec3::new((i % 20) as f64, (i / 20 % 20) as f64, (i / 400) as f64);
+            let position = (at + 0.5 + 0.6 * DVec3::new(wobble(1), wobble(2), wobble(3))) * 0.05;
+            let velocity = 3.0 * DVec3::new(wobble(4), wobble(5), wobble(6));
+            Birth { position, velocity, fluid: if position.y > 0.5 { fluids - 1 } else { 0 } }
+        })
+        .collect();
+    sph.insert(&births);
+    sph.particles.sort(&mut sph.grid, sph.period.as_ref());
+    sph.work.fill(&sph.particles, &sph.grid);
+    (scene, sph)
+}
+
+/// Everything that particle i sees of the others, by brute force over all images.
+fn neighbors(scene: &Scene, sph: &Sph, i: usize) -> Vec<Neighbor> {
+    let d = scene.domain.as_ref().unwrap();
+    let p = &sph.particles;
+    let at = |i: usize| DVec3::new(p.x[i], p.y[i], p.z[i]);
+    (0..p.len())
+        .map(|j| {
+            let mut delta = at(i) - at(j);
+            for a in [0, 2] {
+                let length = d.max[a] - d.min[a];
+                delta[a] -= (delta[a] / length).round() * length;
+            }
+            let r = sph.work.records[j];
+            Neighbor {
+                d: delta,
+                velocity: glam::Vec3::from(p.velocity[j]).as_dvec3(),
+                pressure: r[PRESSURE].into(),
+                volume: f64::from(r[VOLUME]) * sph.params.spacing.powi(3),
+                fluid: p.fluid[j].into(),
+            }
+        })
+        .filter(|n| n.d.length() < sph.params.h)
+        .collect()
+}
+
+fn densities_agree(sums: impl Fn(&Sph, &mut [Record])) {
+    let (scene, mut sph) = jumble("cohesion", 2);
+    let mut records = sph.work.records.clone();
+    sums(&sph, &mut records);
+    let kernel = Poly6(sph.params.h);
+    for i in 0..records.len() {
+        let fast = f64::from(records[i][VOLUME]) * normalisation(&sph.params);
+        let volume = sph.params.spacing.powi(3);
+        let plain: f64 =
+            neighbors(&scene, &sph, i).iter().map(|n| volume * kernel.w(n.d.length())).sum::<f64>();
+        assert!((fast - plain / sph.params.lattice).abs() < 2e-5, "particle {i}: {fast} {plain}");
+    }
+    sph.work.records = records;
+}
+
+#[test]
+fn density_is_the_sum_of_the_kernel_over_all_neighbours() {
+    densities_agree(|sph, records| density::sums(&sph.work, &sph.grid, 0, records));
+}
+
+#[test]
+fn density_is_the_same_without_simd() {
+    densities_agree(|sph, records| sums_in::<Portable>(&sph.work, &sph.grid, 0, records));
+}
+
+fn forces_agree(tension: &str, fluids: usize, pairs: impl Fn(&Sph, &mut [[f32; 3]])) {
+    let (scene, mut sph) = jumble(tension, fluids);
+    let walls = crate::walls::Walls::new(&scene);
+    let fields = crate::fields::Fields::new(&scene);
+    sph.sort_and_sum(&Around { time: 0.0, walls: &walls, fields: &fields }, &mut Passes::default());
+    let mut fast = vec![[0.0; 3]; sph.len()];
+    pairs(&sph, &mut fast);
+    let scale = fast.iter().flatten().fold(0.0f32, |m, v| m.max(v.abs()));
+    assert!(scale > 1.0);
+    for (i, fast) in fast.iter().enumerate() {
+        let around = neighbors(&scene, &sph, i);
+        let own = *around.iter().find(|n| n.d == DVec3::ZERO).unwrap();
+        let plain = terms(&sph.params, sph.tension, &own, &around).sum().as_vec3().to_array();
+        for a in 0..3 {
+            assert!(
+                (fast[a] - plain[a]).abs() < 1e-4 * scale,
+                "{tension} {i}: {fast:?} {plain:?} of {scale}"
+            );
+        }
+    }
+}
+
+#[test]
+fn forces_are_the_sums_of_the_papers_terms() {
+    for tension in ["cohesion", "color-field"] {
+        for fluids in [1, 2] {
+            forces_agree(tension, fluids, |sph, out| {
+                sph.forces.pairs(&sph.work, &sph.grid, &sph.particles.fluid, 0, out);
+            });
+        }
+    }
+}
+
+#[test]
+fn forces_are_the_same_without_simd() {
+    for tension in ["cohesion", "color-field"] {
+        for fluids in [1, 2] {
+            forces_agree(tension, fluids, |sph, out| {
+                sph.forces.pairs_with::<Portable>(&sph.work, &sph.grid, &sph.particles.fluid, 0, out);
+            });
+        }
+    }
+}
