@@ -1,5 +1,7 @@
 //! Probes that look at a place: front, height, pressure, velocity, flow.
 
+use std::f64::consts::PI;
+
 use glam::DVec3;
 
 use super::{Seen, apart};
@@ -40,11 +42,10 @@ pub(super) fn front(seen: &Seen, axis: usize, start: &Aabb) -> f64 {
 /// A soft vertical column: particles near its axis count more.
 #[derive(Clone, Debug)]
 pub(super) struct Column {
-    place: DVec3,
+    /// Where it stands (x, z), and its images in walls that it reaches into: the fluid is taken to go on behind them.
+    places: Vec<[f64; 2]>,
     /// Radius, m.
     radius: f64,
-    /// ∫ of the weight over the part of its cross-section that lies in the domain, m².
-    area: f64,
     /// Height of the domain's floor.
     floor: Option<f64>,
     domain: Option<Domain>,
@@ -55,7 +56,7 @@ const COLUMN: f64 = 3.0;
 /// A gap of so many spacings parts the column from drops above it.
 const GAP: f64 = 2.0;
 
-/// Weight at distance² q (in radii²) from the axis.
+/// Weight at distance² q (in radii²) from the axis. Its integral over the cross-section is a quarter of that.
 fn weight(q: f64) -> f64 {
     if q < 1.0 { (1.0 - q).powi(3) } else { 0.0 }
 }
@@ -63,39 +64,44 @@ fn weight(q: f64) -> f64 {
 impl Column {
     pub(super) fn new(place: DVec3, spacing: f64, domain: Option<&Domain>) -> Self {
         let radius = COLUMN * spacing;
-        // The midpoint rule over the square around the cross-section.
-        let n = 120;
-        let step = 2.0 * radius / n as f64;
-        let at = |i: usize| -radius + (i as f64 + 0.5) * step;
-        let in_domain = |axis: usize, offset: f64| {
-            domain.is_none_or(|d| {
-                let x = place[axis] + offset;
-                d.periodic[axis] || (x >= d.min[axis] && x <= d.max[axis])
-            })
-        };
-        let mut area = 0.0;
-        for x in (0..n).map(at).filter(|x| in_domain(0, *x)) {
-            for z in (0..n).map(at).filter(|z| in_domain(2, *z)) {
-                area += weight((x * x + z * z) / (radius * radius)) * step * step;
+        let images = |axis: usize| {
+            let mut all = vec![place[axis]];
+            if let Some(d) = domain.filter(|d| !d.periodic[axis]) {
+                for (upper, wall) in [(false, d.min[axis]), (true, d.max[axis])] {
+                    if !d.open.contains(&(axis, upper)) && (wall - place[axis]).abs() < radius {
+                        all.push(2.0 * wall - place[axis]);
+                    }
+                }
             }
-        }
+            all
+        };
+        let (xs, zs) = (images(0), images(2));
+        let places = xs.iter().flat_map(|x| zs.iter().map(move |z| [*x, *z])).collect();
         let floor = domain.filter(|d| !d.periodic[1] && !d.open.contains(&(1, false))).map(|d| d.min.y);
-        Column { place, radius, area, floor, domain: domain.cloned() }
+        Column { places, radius, floor, domain: domain.cloned() }
     }
 
-    /// Height of the fluid's surface: the foot of the column plus its volume over its area, up to the first gap.
+    /// Weight of a particle, 1/m².
+    fn weight(&self, p: DVec3) -> f64 {
+        let domain = self.domain.as_ref();
+        let r2 = self.radius * self.radius;
+        let sum: f64 = self
+            .places
+            .iter()
+            .map(|[x, z]| apart(domain, 0, *x, p.x).powi(2) + apart(domain, 2, *z, p.z).powi(2))
+            .map(|d2| weight(d2 / r2))
+            .sum();
+        4.0 * sum / (PI * r2)
+    }
+
+    /// Height of the fluid's surface: the foot of the column plus its volume per area, up to the first gap.
     /// The floor where there is no fluid; not a number when there is no floor either.
     pub(super) fn height(&self, seen: &Seen) -> f64 {
         let d = seen.scene.spacing;
         let mut parts: Vec<(f64, f64)> = seen
             .particles()
-            .filter_map(|(i, p)| {
-                let domain = self.domain.as_ref();
-                let x = apart(domain, 0, self.place.x, p.x);
-                let z = apart(domain, 2, self.place.z, p.z);
-                let w = weight((x * x + z * z) / (self.radius * self.radius));
-                (w > 0.0 && p.y.is_finite()).then(|| (p.y, w * seen.volume(i)))
-            })
+            .map(|(i, p)| (p.y, self.weight(p) * seen.volume(i)))
+            .filter(|(y, length)| *length > 0.0 && y.is_finite())
             .collect();
         parts.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         let Some(lowest) = parts.first().map(|p| p.0) else { return self.floor.unwrap_or(f64::NAN) };
@@ -103,15 +109,15 @@ impl Column {
             Some(floor) if lowest - floor < GAP * d => floor,
             _ => lowest - 0.5 * d,
         };
-        let mut volume = 0.0;
+        let mut length = 0.0;
         let mut last = lowest;
-        for (y, v) in parts {
+        for (y, part) in parts {
             if y - last > GAP * d {
                 break;
             }
-            (volume, last) = (volume + v, y);
+            (length, last) = (length + part, y);
         }
-        foot + volume / self.area
+        foot + length
     }
 }
 

@@ -11,7 +11,7 @@ use crate::frame::{FieldData, Frame};
 pub(super) fn run(lab: &mut Lab) -> Result<(), CaseError> {
     let alone = r#"
         gravity = [0, 0, 0]
-        time = { duration = 0.2, frame_rate = 200 }
+        time = { duration = DURATION, frame_rate = 200 }
         model = { spacing = 0.001 }
         probe = [{ kind = "momentum" }]
         [[fluid]]
@@ -20,10 +20,10 @@ pub(super) fn run(lab: &mut Lab) -> Result<(), CaseError> {
         shape = { box = { min = [0, 0, 0], max = [0.012, 0.01, 0.008] } }
         velocity = [0.3, 0.2, -0.1]
         "#;
-    let alone = drift(lab, alone, 0.3)?;
+    let alone = drift(lab, &alone.replace("DURATION", lab.either("0.2", "0.1")), 0.3)?;
     let colliding = r#"
         gravity = [0, 0, 0]
-        time = { duration = 0.1, frame_rate = 400 }
+        time = { duration = DURATION, frame_rate = 400 }
         model = { spacing = 0.001 }
         probe = [{ kind = "momentum" }]
         [[fluid]]
@@ -40,7 +40,7 @@ pub(super) fn run(lab: &mut Lab) -> Result<(), CaseError> {
         shape = { sphere = { center = [0.006, 0.002, 0], radius = 0.005 } }
         velocity = [-0.5, 0.1, 0]
         "#;
-    let colliding = drift(lab, colliding, 0.3)?;
+    let colliding = drift(lab, &colliding.replace("DURATION", lab.either("0.1", "0.05")), 0.3)?;
     for (what, curve) in [("isolated drop", &alone), ("two colliding drops", &colliding)] {
         // A value that is not a number must not be lost on the way to the greatest.
         let most = curve.iter().map(|p| p.1).fold(0.0, |a: f64, b| if b <= a { a } else { b });

@@ -4,7 +4,7 @@ use std::f64::consts::{PI, TAU};
 
 use glam::DVec3;
 
-use super::fit::line;
+use super::fit::proportion;
 use super::{CaseError, Lab};
 use crate::export::Plot;
 use crate::frame::Frame;
@@ -95,8 +95,8 @@ pub(super) fn laplace(lab: &mut Lab) -> Result<(), CaseError> {
             reference = Some(drop);
         }
     }
-    let (_, _, r2) = line(&sizes);
-    lab.check("R² of pressure over 1/R", r2, 1.0, 1.0 - r2, 0.02);
+    let (_, r2) = proportion(&sizes);
+    lab.check("R² of p ∝ 1/R", r2, 1.0, 1.0 - r2, 0.02);
     let mean = ratios.iter().map(|r| r.1).sum::<f64>() / ratios.len() as f64;
     let list: Vec<_> = ratios.iter().map(|(r, s)| format!("{s:.3} at {r}Δ")).collect();
     lab.check(format!("σ_eff/σ = pR/2σ: {}", list.join(", ")), mean, 1.0, (mean - 1.0).abs(), 0.15);
@@ -111,8 +111,8 @@ pub(super) fn laplace(lab: &mut Lab) -> Result<(), CaseError> {
         let drop = settle(lab, middle * MM, sigma, MM, cost(middle) / total)?;
         over_tension.push((sigma, drop.pressure));
     }
-    let (_, _, r2) = line(&over_tension);
-    lab.check("R² of pressure over σ", r2, 1.0, 1.0 - r2, 0.02);
+    let (_, r2) = proportion(&over_tension);
+    lab.check("R² of p ∝ σ", r2, 1.0, 1.0 - r2, 0.02);
 
     for &d in spacings {
         let drop = settle(lab, middle * MM, WATER, d * MM, cost(middle / d) / total)?;

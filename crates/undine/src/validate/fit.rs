@@ -1,5 +1,9 @@
 //! Fits and curves.
 
+use std::f64::consts::TAU;
+
+use glam::{DMat3, DVec3};
+
 /// A value of a curve given by points with rising x, by straight lines between them; its end values beyond.
 pub(super) fn at(curve: &[(f64, f64)], x: f64) -> f64 {
     let i = curve.partition_point(|p| p.0 <= x);
@@ -38,44 +42,82 @@ pub(super) fn best_shift(
         .unwrap_or((0.0, f64::NAN))
 }
 
-/// The straight line of least squares: slope, value at 0, coefficient of determination R².
-pub(super) fn line(points: &[(f64, f64)]) -> (f64, f64, f64) {
-    let n = points.len() as f64;
-    let mean = |f: &dyn Fn(&(f64, f64)) -> f64| points.iter().map(f).sum::<f64>() / n;
-    let (x, y) = (mean(&|p| p.0), mean(&|p| p.1));
-    let xx = mean(&|p| (p.0 - x).powi(2));
-    let xy = mean(&|p| (p.0 - x) * (p.1 - y));
-    let yy = mean(&|p| (p.1 - y).powi(2));
-    (xy / xx, y - xy / xx * x, xy * xy / (xx * yy))
+/// The line through the origin of least squares: its slope, and the share R² of the variance that it explains (below
+/// that of a line with an offset, and negative when a constant would do better).
+pub(super) fn proportion(points: &[(f64, f64)]) -> (f64, f64) {
+    let slope = points.iter().map(|p| p.0 * p.1).sum::<f64>() / points.iter().map(|p| p.0 * p.0).sum::<f64>();
+    (slope, determination(points, |x| slope * x))
 }
 
-/// Mean period of an oscillation about its mean, from all its zero crossings, and how many there were.
-pub(super) fn period(curve: &[(f64, f64)]) -> (f64, usize) {
-    let mut middle = curve.iter().map(|p| p.1).sum::<f64>() / curve.len() as f64;
-    let mut found = Vec::new();
-    // Twice: the mean is then taken over whole periods.
-    for _ in 0..2 {
-        found = crossings(curve, middle);
-        let whole = (found.len().max(1) - 1) / 2 * 2;
-        if whole >= 2 {
-            let (from, to) = (found[0], found[whole]);
-            let inside: Vec<f64> = curve.iter().filter(|p| p.0 >= from && p.0 <= to).map(|p| p.1).collect();
-            middle = inside.iter().sum::<f64>() / inside.len() as f64;
+/// R² = 1 - Σ(y - f(x))²/Σ(y - mean)².
+fn determination(points: &[(f64, f64)], f: impl Fn(f64) -> f64) -> f64 {
+    let mean = points.iter().map(|p| p.1).sum::<f64>() / points.len() as f64;
+    let left: f64 = points.iter().map(|p| (p.1 - f(p.0)).powi(2)).sum();
+    1.0 - left / points.iter().map(|p| (p.1 - mean).powi(2)).sum::<f64>()
+}
+
+/// A damped oscillation y = e^(-γt) (a cos ωt + b sin ωt) + c, t from the first point on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Oscillation {
+    /// 2π/ω, s.
+    pub period: f64,
+    /// γ, 1/s.
+    pub damping: f64,
+    /// R² of the fit.
+    pub r2: f64,
+    start: f64,
+    factors: DVec3,
+}
+
+impl Oscillation {
+    /// Value at a time.
+    pub(super) fn at(&self, time: f64) -> f64 {
+        self.factors.dot(Self::basis(time - self.start, self.period, self.damping))
+    }
+
+    fn basis(t: f64, period: f64, damping: f64) -> DVec3 {
+        let (sin, cos) = (TAU / period * t).sin_cos();
+        let fade = (-damping * t).exp();
+        DVec3::new(fade * cos, fade * sin, 1.0)
+    }
+
+    /// For a given period and damping the rest is linear: the normal equations.
+    fn with(curve: &[(f64, f64)], period: f64, damping: f64) -> Self {
+        let start = curve.first().map_or(0.0, |p| p.0);
+        let (mut matrix, mut right) = (DMat3::ZERO, DVec3::ZERO);
+        for (t, y) in curve {
+            let b = Self::basis(t - start, period, damping);
+            matrix += DMat3::from_cols(b * b.x, b * b.y, b * b.z);
+            right += b * *y;
         }
+        let mut fit = Oscillation { period, damping, r2: f64::NAN, start, factors: matrix.inverse() * right };
+        fit.r2 = determination(curve, |t| fit.at(t));
+        fit
     }
-    found = if found.is_empty() { found } else { crossings(curve, middle) };
-    match (found.first(), found.last()) {
-        (Some(a), Some(b)) if found.len() > 1 => (2.0 * (b - a) / (found.len() - 1) as f64, found.len()),
-        _ => (f64::NAN, found.len()),
-    }
-}
 
-fn crossings(curve: &[(f64, f64)], level: f64) -> Vec<f64> {
-    curve
-        .windows(2)
-        .filter(|w| (w[0].1 - level) * (w[1].1 - level) < 0.0)
-        .map(|w| w[0].0 + (w[1].0 - w[0].0) * (level - w[0].1) / (w[1].1 - w[0].1))
-        .collect()
+    /// The best fit with a period within a factor of 2 of a guess.
+    pub(super) fn fit(curve: &[(f64, f64)], guess: f64) -> Self {
+        let mut best = Self::with(curve, guess, 0.0);
+        let mut reach = (2f64.ln(), 2.0 / guess);
+        let mut steps = 60;
+        // Each round looks at a grid around the best so far, finer each time.
+        for _ in 0..6 {
+            let centre = best;
+            for i in -steps..=steps {
+                for j in -8..=8 {
+                    let period = centre.period * (reach.0 * f64::from(i) / f64::from(steps)).exp();
+                    let damping = centre.damping + reach.1 * f64::from(j) / 8.0;
+                    let fit = Self::with(curve, period, damping);
+                    if fit.r2 > best.r2 {
+                        best = fit;
+                    }
+                }
+            }
+            reach = (2.0 * reach.0 / f64::from(steps), reach.1 / 4.0);
+            steps = 8;
+        }
+        best
+    }
 }
 
 #[cfg(test)]
@@ -94,20 +136,21 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_fitted_and_noise_lowers_its_determination() {
-        let (slope, zero, r2) = line(&[(1.0, 3.0), (2.0, 5.0), (4.0, 9.0)]);
-        assert!((slope - 2.0).abs() < 1e-12 && (zero - 1.0).abs() < 1e-12 && (r2 - 1.0).abs() < 1e-12);
-        assert!(line(&[(1.0, 3.0), (2.0, 1.0), (3.0, 4.0)]).2 < 0.5);
+    fn a_proportion_is_fitted_and_an_offset_lowers_its_determination() {
+        let (slope, r2) = proportion(&[(1.0, 2.0), (2.0, 4.0), (4.0, 8.0)]);
+        assert!((slope - 2.0).abs() < 1e-12 && (r2 - 1.0).abs() < 1e-12);
+        assert!(proportion(&[(1.0, 12.0), (2.0, 14.0), (4.0, 18.0)]).1 < 0.5);
     }
 
     #[test]
-    fn the_period_of_a_damped_offset_cosine_is_found() {
-        let curve: Vec<_> = (0..4000)
-            .map(|i| f64::from(i) * 1e-3)
-            .map(|t| (t, 0.3 + (-0.2 * t).exp() * (std::f64::consts::TAU * t / 0.9 + 0.4).cos()))
+    fn a_damped_offset_oscillation_is_found_despite_noise() {
+        let curve: Vec<_> = (0..400)
+            .map(|i| f64::from(i) * 1e-2)
+            .map(|t| (t, 0.3 + (-0.2 * t).exp() * (TAU * t / 0.9 + 0.4).cos() + 0.1 * (37.0 * t).sin()))
             .collect();
-        let (period, count) = period(&curve);
-        assert!((period / 0.9 - 1.0).abs() < 0.01, "{period}");
-        assert_eq!(count, 9);
+        let fit = Oscillation::fit(&curve, 1.2);
+        assert!((fit.period / 0.9 - 1.0).abs() < 0.005, "{fit:?}");
+        assert!((fit.damping - 0.2).abs() < 0.03 && fit.r2 > 0.95, "{fit:?}");
+        assert!((fit.at(0.0) - 0.3 - 0.4f64.cos()).abs() < 0.1, "{fit:?}");
     }
 }

@@ -11,7 +11,7 @@ pub(super) fn run(lab: &mut Lab) -> Result<(), CaseError> {
     let layers = lab.either(25.0, 10.0);
     let duration = lab.either(3.0, 2.4);
     let d = DEPTH / layers;
-    let thick = 5.0 * d;
+    let thick = 6.0 * d;
     let scene = format!(
         r#"
         gravity = [0, -{G}, 0]

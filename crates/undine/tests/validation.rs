@@ -1,0 +1,78 @@
+//! Every validation case, coarse. `undine validate` runs them in full.
+
+use undine::validate::{cases, find, nearest_name, run};
+
+fn validate(name: &str) {
+    let case = find(name).unwrap_or_else(|| panic!("no case {name}"));
+    let mut last = 0.0;
+    let outcome = run(case, true, &mut |share| {
+        assert!(share >= last && share <= 1.0, "progress goes from {last} to {share}");
+        last = share;
+    });
+    assert!(!outcome.checks.is_empty(), "{name} measures nothing");
+    let failed: Vec<String> = outcome
+        .checks
+        .iter()
+        .filter(|c| !c.pass)
+        .map(|c| {
+            format!(
+                "{}: {} instead of {}, error {} over {}",
+                c.what, c.measured, c.reference, c.error, c.gate
+            )
+        })
+        .collect();
+    assert!(failed.is_empty(), "{name}:\n{}", failed.join("\n"));
+    for (name, plot) in outcome.plots {
+        assert!(plot.to_svg().contains("</svg>"), "{name}");
+    }
+}
+
+#[test]
+fn kernel_sums_over_the_lattice_are_exact() {
+    validate("lattice");
+}
+
+#[test]
+fn a_column_collapses_as_martin_and_moyce_filmed_it() {
+    validate("dam-break");
+}
+
+#[test]
+fn a_column_collapses_as_koshizuka_and_oka_filmed_it() {
+    validate("koshizuka");
+}
+
+#[test]
+fn a_tank_comes_to_rest_with_hydrostatic_pressure() {
+    validate("hydrostatic");
+}
+
+#[test]
+fn the_pressure_in_a_drop_is_that_of_laplace() {
+    validate("drop");
+}
+
+#[test]
+fn a_cube_of_fluid_becomes_a_sphere() {
+    validate("cube-to-sphere");
+}
+
+#[test]
+fn a_tank_sloshes_with_the_period_of_its_first_mode() {
+    validate("sloshing");
+}
+
+#[test]
+fn momentum_and_symmetry_are_kept() {
+    validate("conservation");
+}
+
+#[test]
+fn cases_have_names_of_their_own_and_slips_find_them() {
+    for (i, case) in cases().iter().enumerate() {
+        assert!(cases()[..i].iter().all(|c| c.name != case.name), "{}", case.name);
+        assert!(!case.what.is_empty());
+    }
+    assert_eq!(nearest_name("dambreak"), Some("dam-break"));
+    assert_eq!(nearest_name("hydrostatics"), Some("hydrostatic"));
+}
