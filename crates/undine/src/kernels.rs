@@ -21,10 +21,15 @@ pub trait Kernel {
 #[derive(Clone, Copy, Debug)]
 pub struct Poly6(pub f64);
 
-/// (h²-r²)⁴, normalised: one power above poly6, so that its gradient still pushes apart particles at ¾ of their
-/// spacing. Density, pressure and viscosity from this one kernel make a scheme that keeps energy.
+/// Poly6 with a core: w³ + ½w⁸ with w = 1 - r²/h², normalised.
+///
+/// Using one kernel for density and pressure makes the pressure force the gradient of an energy, so that fluid at
+/// rest comes to rest. Poly6 alone cannot be that kernel: its gradient falls off below 0.9 spacings and particles
+/// merge in pairs. The core moves the maximum of the gradient to ⅓ h (the place it has in the cubic spline),
+/// still without roots or divisions, and the density it gives hardly depends on how particles are packed (cubic,
+/// face- and body-centred lattices agree to 0.4 % at h = 2Δ; (1-s²)⁴ was off by 2 %).
 #[derive(Clone, Copy, Debug)]
-pub struct Poly8(pub f64);
+pub struct Cored(pub f64);
 
 /// W_spiky (eq. 21): pressure; its gradient does not vanish at the centre.
 #[derive(Clone, Copy, Debug)]
@@ -56,26 +61,33 @@ impl Kernel for Poly6 {
     }
 }
 
-impl Poly8 {
-    /// Factor of (1-s²)⁴ for h = 1: 1/∫(1-s²)⁴ dV.
-    pub const FACTOR: f64 = 3465.0 / (512.0 * PI);
+impl Cored {
+    /// Share c of the core w⁸.
+    pub const CORE: f64 = 0.5;
+    /// Factor of w³ + c w⁸ for h = 1: 1 over ∫w³ = 64π/315 plus c ∫w⁸ = c 131072π/2078505.
+    pub const FACTOR: f64 = 1.0 / (64.0 * PI / 315.0 + Self::CORE * 131_072.0 * PI / 2_078_505.0);
+
+    fn w_of(&self, r: f64) -> f64 {
+        (1.0 - (r / self.0).powi(2)).max(0.0)
+    }
 }
 
-impl Kernel for Poly8 {
+impl Kernel for Cored {
     fn w(&self, r: f64) -> f64 {
-        let h = self.0;
-        if r < h { Self::FACTOR / h.powi(11) * (h * h - r * r).powi(4) } else { 0.0 }
+        let w = self.w_of(r);
+        Self::FACTOR / self.0.powi(3) * (w.powi(3) + Self::CORE * w.powi(8))
     }
 
     fn derivative(&self, r: f64) -> f64 {
-        let h = self.0;
-        if r < h { -8.0 * Self::FACTOR / h.powi(11) * r * (h * h - r * r).powi(3) } else { 0.0 }
+        let w = self.w_of(r);
+        -2.0 * Self::FACTOR / self.0.powi(5) * r * (3.0 * w.powi(2) + 8.0 * Self::CORE * w.powi(7))
     }
 
     fn laplacian(&self, r: f64) -> f64 {
-        let h = self.0;
-        let (h2, r2) = (h * h, r * r);
-        if r < h { -24.0 * Self::FACTOR / h.powi(11) * (h2 - r2).powi(2) * (h2 - 3.0 * r2) } else { 0.0 }
+        let (w, q) = (self.w_of(r), (r / self.0).powi(2));
+        let first = -(3.0 * w.powi(2) + 8.0 * Self::CORE * w.powi(7));
+        let second = 6.0 * w + 56.0 * Self::CORE * w.powi(6);
+        Self::FACTOR / self.0.powi(5) * (4.0 * q * second + 6.0 * first)
     }
 
     fn support(&self) -> f64 {
@@ -162,7 +174,7 @@ mod tests {
     fn all(h: f64) -> [(&'static str, Box<dyn Kernel>); 4] {
         [
             ("poly6", Box::new(Poly6(h))),
-            ("poly8", Box::new(Poly8(h))),
+            ("cored", Box::new(Cored(h))),
             ("spiky", Box::new(Spiky(h))),
             ("viscosity", Box::new(Viscosity(h))),
         ]

@@ -27,6 +27,8 @@ pub trait Lanes: Copy {
     fn sqrt(self) -> Self;
     /// Lane-wise maximum.
     fn max(self, o: Self) -> Self;
+    /// Lane-wise magnitude.
+    fn abs(self) -> Self;
     /// Bit k is set where lane k of `self` is below that of `o`.
     fn below(self, o: Self) -> u32;
     /// Sum of the lanes in the fixed order ((0+4)+(2+6))+((1+5)+(3+7)).
@@ -36,6 +38,11 @@ pub trait Lanes: Copy {
     /// # Safety
     /// Eight indices must be readable at `index`, all in bounds of the records at `base`.
     unsafe fn gather8(base: *const [f32; 8], index: *const u32) -> [Self; 8];
+    /// As `gather8`, for records of four.
+    ///
+    /// # Safety
+    /// As [`Lanes::gather8`].
+    unsafe fn gather4(base: *const [f32; 4], index: *const u32) -> [Self; 4];
     /// Writes `first` + the position of each set bit of the 8-bit `mask` to `out`, packed to the front.
     ///
     /// # Safety
@@ -95,6 +102,10 @@ impl Lanes for Portable {
         self.zip(o, |a, b| if a > b { a } else { b })
     }
     #[inline(always)]
+    fn abs(self) -> Self {
+        Portable(self.0.map(f32::abs))
+    }
+    #[inline(always)]
     fn below(self, o: Self) -> u32 {
         (0..8).fold(0, |m, k| m | (u32::from(self.0[k] < o.0[k]) << k))
     }
@@ -107,6 +118,12 @@ impl Lanes for Portable {
     unsafe fn gather8(base: *const [f32; 8], index: *const u32) -> [Self; 8] {
         // SAFETY: the caller promises eight indices, each in bounds.
         let rows: [[f32; 8]; 8] = std::array::from_fn(|k| unsafe { *base.add(*index.add(k) as usize) });
+        std::array::from_fn(|c| Portable(std::array::from_fn(|k| rows[k][c])))
+    }
+    #[inline(always)]
+    unsafe fn gather4(base: *const [f32; 4], index: *const u32) -> [Self; 4] {
+        // SAFETY: the caller promises eight indices, each in bounds.
+        let rows: [[f32; 4]; 8] = std::array::from_fn(|k| unsafe { *base.add(*index.add(k) as usize) });
         std::array::from_fn(|c| Portable(std::array::from_fn(|k| rows[k][c])))
     }
     #[inline(always)]
@@ -135,16 +152,17 @@ mod avx2 {
     // Functions, not closures, throughout: a closure would be compiled without the instruction set of its
     // surroundings and every intrinsic in it become a call.
 
-    /// Components `upper..upper+4` of the records `index[k]` (lower half) and `index[k+4]` (upper half).
+    /// Four floats from `offset` on of the records `index[k]` (lower half) and `index[k+4]` (upper half), each
+    /// `stride` floats long.
     ///
     /// # Safety
     /// As [`Lanes::gather8`].
     #[inline(always)]
-    unsafe fn pair(base: *const [f32; 8], index: *const u32, k: usize, upper: usize) -> __m256 {
-        // SAFETY: the indices are in bounds, and `upper` is 0 or 4.
+    unsafe fn pair(base: *const f32, stride: usize, index: *const u32, k: usize, offset: usize) -> __m256 {
+        // SAFETY: the indices are in bounds, and `offset` + 4 ≤ `stride`.
         unsafe {
-            let low = _mm_loadu_ps(base.add(*index.add(k) as usize).cast::<f32>().add(upper));
-            let high = _mm_loadu_ps(base.add(*index.add(k + 4) as usize).cast::<f32>().add(upper));
+            let low = _mm_loadu_ps(base.add(*index.add(k) as usize * stride + offset));
+            let high = _mm_loadu_ps(base.add(*index.add(k + 4) as usize * stride + offset));
             _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(low), high)
         }
     }
@@ -154,18 +172,18 @@ mod avx2 {
     /// # Safety
     /// As [`Lanes::gather8`].
     #[inline(always)]
-    unsafe fn four(base: *const [f32; 8], index: *const u32, upper: usize) -> [__m256; 4] {
+    unsafe fn four(base: *const f32, stride: usize, index: *const u32, offset: usize) -> [Avx2; 4] {
         // SAFETY: passed on.
         unsafe {
-            let (a, b) = (pair(base, index, 0, upper), pair(base, index, 1, upper));
-            let (c, d) = (pair(base, index, 2, upper), pair(base, index, 3, upper));
+            let (a, b) = (pair(base, stride, index, 0, offset), pair(base, stride, index, 1, offset));
+            let (c, d) = (pair(base, stride, index, 2, offset), pair(base, stride, index, 3, offset));
             let (ab0, ab1) = (_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
             let (cd0, cd1) = (_mm256_unpacklo_ps(c, d), _mm256_unpackhi_ps(c, d));
             [
-                _mm256_shuffle_ps::<0x44>(ab0, cd0),
-                _mm256_shuffle_ps::<0xEE>(ab0, cd0),
-                _mm256_shuffle_ps::<0x44>(ab1, cd1),
-                _mm256_shuffle_ps::<0xEE>(ab1, cd1),
+                Avx2(_mm256_shuffle_ps::<0x44>(ab0, cd0)),
+                Avx2(_mm256_shuffle_ps::<0xEE>(ab0, cd0)),
+                Avx2(_mm256_shuffle_ps::<0x44>(ab1, cd1)),
+                Avx2(_mm256_shuffle_ps::<0xEE>(ab1, cd1)),
             ]
         }
     }
@@ -211,6 +229,10 @@ mod avx2 {
             Avx2(unsafe { _mm256_max_ps(self.0, o.0) })
         }
         #[inline(always)]
+        fn abs(self) -> Self {
+            Avx2(unsafe { _mm256_andnot_ps(_mm256_set1_ps(-0.0), self.0) })
+        }
+        #[inline(always)]
         fn below(self, o: Self) -> u32 {
             unsafe { _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_LT_OQ>(self.0, o.0)) as u32 }
         }
@@ -227,10 +249,14 @@ mod avx2 {
         #[inline(always)]
         unsafe fn gather8(base: *const [f32; 8], index: *const u32) -> [Self; 8] {
             unsafe {
-                let [x, y, z, w] = four(base, index, 0);
-                let [a, b, c, d] = four(base, index, 4);
-                [Avx2(x), Avx2(y), Avx2(z), Avx2(w), Avx2(a), Avx2(b), Avx2(c), Avx2(d)]
+                let [x, y, z, w] = four(base.cast(), 8, index, 0);
+                let [a, b, c, d] = four(base.cast(), 8, index, 4);
+                [x, y, z, w, a, b, c, d]
             }
+        }
+        #[inline(always)]
+        unsafe fn gather4(base: *const [f32; 4], index: *const u32) -> [Self; 4] {
+            unsafe { four(base.cast(), 4, index, 0) }
         }
         #[inline(always)]
         unsafe fn store_set_bits(mask: u32, first: u32, out: *mut u32) {
@@ -307,6 +333,10 @@ mod tests {
             out.push(v.mul(L::splat(k as f32 + 1.0)).sum());
             out.push(v.below(L::splat(20.0)) as f32);
         }
+        let quads: Vec<[f32; 4]> = data.chunks(4).map(|c| c.try_into().unwrap()).collect();
+        // SAFETY: indices are below 16, the number of quads.
+        let g = unsafe { L::gather4(quads.as_ptr(), [15, 0, 3, 9, 1, 6, 2, 5].as_ptr()) };
+        out.extend(g.map(|v| v.sub(L::splat(20.0)).abs().mul(a).sum()));
         let mut packed = [0; 8];
         for mask in 0..256 {
             // SAFETY: `packed` has room for eight.

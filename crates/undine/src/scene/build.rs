@@ -85,7 +85,7 @@ fn build_model(model: &Reader) -> Model {
             },
             tension: match model.text("tension") {
                 "color-field" => TensionKind::ColorField,
-                _ => TensionKind::Cohesion,
+                _ => TensionKind::Stress,
             },
             pressure: PressureKind::StateEquation,
             restitution: model.number("restitution"),

@@ -171,7 +171,7 @@ pub struct SphOptions {
 /// Which kernels the density and the forces use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kernels {
-    /// One kernel, (h²-r²)⁴, for density and pressure, so that the pressure force is the gradient of an energy:
+    /// One kernel, poly6 with a core, for density and pressure, so that the pressure force is the gradient of an energy:
     /// fluid at rest stays at rest. Viscosity after Morris 1997.
     Conservative,
     /// Müller's three kernels (eq. 20-22). Density and pressure force belong to different kernels, which feeds
@@ -182,8 +182,8 @@ pub enum Kernels {
 /// How surface tension is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TensionKind {
-    /// Pair force between particles: conserves momentum, σ holds when spacing changes.
-    Cohesion,
+    /// Capillary stress σ(I - nn)δ (Hu & Adams 2006): conserves momentum, σ holds when spacing changes.
+    Stress,
     /// Müller's colour field (eq. 15-19).
     ColorField,
 }

@@ -20,6 +20,8 @@ pub struct Particles {
     pub velocity: Vec<[f32; 3]>,
     /// Accelerations of the last force pass, m/s². Not moved by sorting: dead by then.
     pub acceleration: Vec<[f32; 3]>,
+    /// Density relative to rest, ρ/ρ0.
+    pub density: Vec<f32>,
     /// Stable number of each particle, in order of birth.
     pub id: Vec<u32>,
     /// Index of the fluid each belongs to.
@@ -36,6 +38,7 @@ struct Scratch {
     order: Vec<u32>,
     wide: Vec<f64>,
     vector: Vec<[f32; 3]>,
+    scalar: Vec<f32>,
     id: Vec<u32>,
     fluid: Vec<u8>,
 }
@@ -63,6 +66,7 @@ impl Particles {
         self.z.push(position[2]);
         self.velocity.push(velocity);
         self.acceleration.push(acceleration);
+        self.density.push(1.0);
         self.id.push(self.next_id);
         self.fluid.push(fluid);
         self.next_id = self.next_id.wrapping_add(1);
@@ -80,6 +84,7 @@ impl Particles {
                     self.z[kept] = self.z[i];
                     self.velocity[kept] = self.velocity[i];
                     self.acceleration[kept] = self.acceleration[i];
+                    self.density[kept] = self.density[i];
                     self.id[kept] = self.id[i];
                     self.fluid[kept] = self.fluid[i];
                 }
@@ -91,6 +96,7 @@ impl Particles {
         self.z.truncate(kept);
         self.velocity.truncate(kept);
         self.acceleration.truncate(kept);
+        self.density.truncate(kept);
         self.id.truncate(kept);
         self.fluid.truncate(kept);
         n - kept
@@ -106,6 +112,7 @@ impl Particles {
         permute(&s.order, &mut self.y, &mut s.wide);
         permute(&s.order, &mut self.z, &mut s.wide);
         permute(&s.order, &mut self.velocity, &mut s.vector);
+        permute(&s.order, &mut self.density, &mut s.scalar);
         permute(&s.order, &mut self.id, &mut s.id);
         permute(&s.order, &mut self.fluid, &mut s.fluid);
     }

@@ -1,4 +1,4 @@
-//! Density pass: ρ_i = Σ m W (Müller eq. 3), with poly6 or (h²-r²)⁴, as the number density of Solenthaler & Pajarola 2008 so that
+//! Density pass: ρ_i = Σ m W (Müller eq. 3), with poly6, as the number density of Solenthaler & Pajarola 2008 so that
 //! fluids of different mass meet without a spurious pressure. Plus what the walls would hold (see `wall_kernels`).
 
 use std::f64::consts::PI;
@@ -9,20 +9,14 @@ use rayon::prelude::*;
 use super::params::Params;
 use super::wall_kernels::WallKernels;
 use super::work::{Record, VOLUME, Work};
-use crate::kernels::Poly8;
 use crate::models::Around;
 use crate::neighbors::{BUNCH, Candidates, Grid};
-use crate::scene::Kernels;
 use crate::simd::{Lanes, Portable};
 use crate::state::particles::{BLOCK, Particles};
 
-/// Factor of Σ (1-s²)³ or Σ (1-s²)⁴ that makes the rest lattice 1.
+/// Factor of Σ (1-s²)³ that makes the rest lattice 1.
 pub fn normalisation(p: &Params) -> f64 {
-    let factor = match p.kernels {
-        Kernels::Mueller => 315.0 / (64.0 * PI),
-        Kernels::Conservative => Poly8::FACTOR,
-    };
-    factor * (p.spacing / p.h).powi(3) / p.lattice
+    315.0 / (64.0 * PI) * (p.spacing / p.h).powi(3) / p.lattice
 }
 
 /// Writes each particle's volume (× Δ³, the inverse of its relative density) into its record.
@@ -37,48 +31,45 @@ pub fn density(
     let scale = normalisation(params) as f32;
     let mut records = std::mem::take(&mut work.records);
     let n = work.len();
-    records.par_chunks_mut(BLOCK).enumerate().for_each(|(block, records)| {
+    let mut compression = std::mem::take(&mut work.compression);
+    compression.resize(n, 0.0);
+    let blocks = (records.par_chunks_mut(BLOCK), compression.par_chunks_mut(BLOCK));
+    blocks.into_par_iter().enumerate().for_each(|(block, (records, compression))| {
         let first = block * BLOCK;
-        sums(params.kernels, work, grid, first, records);
+        sums(work, grid, first, records);
         for (k, record) in records.iter_mut().enumerate() {
             let i = first + k;
             debug_assert!(i < n);
             let p = DVec3::new(particles.x[i], particles.y[i], particles.z[i]);
             let held = if around.walls.is_near(p) { walls.density(around.walls, p) } else { 0.0 };
-            record[VOLUME] = 1.0 / (scale * record[VOLUME] + held);
+            let relative = scale * record[VOLUME] + held;
+            record[VOLUME] = 1.0 / relative;
+            compression[k] = relative - 1.0;
         }
     });
-    work.records = records;
+    (work.records, work.compression) = (records, compression);
 }
 
-/// Σ_j (1-s²)³ or ⁴ of the particles from `first` on, into the volume slots; chooses the instruction set.
-pub fn sums(kernels: Kernels, work: &Work, grid: &Grid, first: usize, records: &mut [Record]) {
+/// Σ_j (1-s²)³ of the particles from `first` on, into the volume slots; chooses the instruction set.
+pub fn sums(work: &Work, grid: &Grid, first: usize, records: &mut [Record]) {
     #[cfg(target_arch = "x86_64")]
     if crate::simd::avx2_available() {
         // SAFETY: AVX2 and FMA are available.
-        unsafe { sums_avx2(kernels, work, grid, first, records) };
+        unsafe { sums_avx2(work, grid, first, records) };
         return;
     }
-    sums_in::<Portable>(kernels, work, grid, first, records);
+    sums_in::<Portable>(work, grid, first, records);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,popcnt,bmi1,bmi2,lzcnt")]
-fn sums_avx2(kernels: Kernels, work: &Work, grid: &Grid, first: usize, records: &mut [Record]) {
-    sums_in::<crate::simd::Avx2>(kernels, work, grid, first, records);
+fn sums_avx2(work: &Work, grid: &Grid, first: usize, records: &mut [Record]) {
+    sums_in::<crate::simd::Avx2>(work, grid, first, records);
 }
 
 /// The loop itself, for any lanes.
 #[inline(always)]
-pub fn sums_in<L: Lanes>(kernels: Kernels, work: &Work, grid: &Grid, first: usize, records: &mut [Record]) {
-    match kernels {
-        Kernels::Mueller => sums_of::<L, false>(work, grid, first, records),
-        Kernels::Conservative => sums_of::<L, true>(work, grid, first, records),
-    }
-}
-
-#[inline(always)]
-fn sums_of<L: Lanes, const FOURTH: bool>(work: &Work, grid: &Grid, first: usize, records: &mut [Record]) {
+pub fn sums_in<L: Lanes>(work: &Work, grid: &Grid, first: usize, records: &mut [Record]) {
     let one = L::splat(1.0);
     let mut candidates = Candidates::default();
     let (mut i, end) = (first, first + records.len());
@@ -94,7 +85,7 @@ fn sums_of<L: Lanes, const FOURTH: bool>(work: &Work, grid: &Grid, first: usize,
                 for b in 0..BUNCH {
                     let w = one.sub(square_distance(q[b], at)).max(L::splat(0.0)).mul(keep);
                     let w2 = w.mul(w);
-                    sums[b] = w2.mul_add(if FOURTH { w2 } else { w }, sums[b]);
+                    sums[b] = w2.mul_add(w, sums[b]);
                 }
             }
         }

@@ -1,30 +1,29 @@
 //! Force pass: pressure, viscosity, tension and outside forces give the acceleration, and the second half-kick
 //! of the leap-frog follows at once.
 //!
-//! Neighbours are first gathered into a short packed list (only one candidate in four is within h), then taken
-//! eight at a time: each is one 32-byte record, transposed while loading. Computing on whole candidate vectors
-//! with masks instead took 1.5× as long.
+//! See [`super::lists`] for how neighbours are found.
 
 use std::f64::consts::PI;
 
 use glam::DVec3;
 use rayon::prelude::*;
 
-use super::density::{images, load, square_distance};
-use super::params::{COHESION_ZERO, Params};
+use super::lists::{List, pad, scan};
+use super::continuity::core_gradient;
+use super::params::{Params, STRESS_FACTOR};
 use super::wall_kernels::{WallAction, WallKernels};
 use super::work::{PRESSURE, Record, VOLUME, Work};
-use crate::kernels::Poly8;
+use crate::kernels::Cored;
 use crate::models::Around;
-use crate::neighbors::{BUNCH, Candidates, Grid};
+use crate::neighbors::{Candidates, Grid};
 use crate::scene::{Kernels, TensionKind};
 use crate::simd::{Lanes, Portable};
 use crate::state::particles::{BLOCK, Particles};
 
 /// No tension term.
 const NONE: u8 = 0;
-/// Pair cohesion.
-const COHESION: u8 = 1;
+/// Capillary stress.
+const STRESS: u8 = 1;
 /// Müller's colour field.
 const COLOR: u8 = 2;
 
@@ -52,8 +51,8 @@ struct FluidConstants {
     viscosity: f32,
     /// Artificial viscous force per closing speed × distance and kernel polynomial.
     damping: f32,
-    /// Amplitude of the pair force, N.
-    cohesion: f32,
+    /// Capillary force per |n| h of the surface and kernel polynomial, N.
+    stress: f32,
     /// σ, N/m.
     tension: f32,
     /// μ, Pa s.
@@ -95,6 +94,8 @@ impl Forces {
         let (d, h) = (p.spacing, p.h);
         let any = p.fluids.iter().any(|f| f.tension > 0.0);
         let d6 = d.powi(6);
+        // σ(I - nn)|n|, with |n| in 1/h and both sides' parts added: (Π_i + Π_j) V_i V_j 6f/h⁴ s g.
+        let stress = STRESS_FACTOR / h * 6.0 * Cored::FACTOR * d6 / h.powi(4) / p.lattice;
         let (pressure, viscosity, damping) = match p.kernels {
             // ½(p_i + p_j) 45/πh⁴ (1-s)²; μ 45/πh⁵ (1-s); Monaghan's 1992 artificial viscosity as a pressure
             // ½αρc (Δ/r) v_closing.
@@ -102,18 +103,18 @@ impl Forces {
                 let pressure = 0.5 * 45.0 / PI * d6 / h.powi(4);
                 (pressure, 45.0 / PI * d6 / h.powi(5), pressure * d / h)
             }
-            // (p_i V_i² + p_j V_j²) 8f/h⁴ s(1-s²)³; μ 16f/h⁵ (1-s²)³ (Morris 1997); the artificial viscosity
-            // with (Δ/r)² taken as 1, so that only powers of r² are left: no root, no division.
+            // (p_i + p_j) V_i V_j 6f/h⁴ s g; μ 12f/h⁵ g (Morris 1997); the artificial viscosity
+            // with (Δ/r)² taken as 1. g = w² + 8c/3 w⁷: only powers of r² are left, no root, no division.
             Kernels::Conservative => {
-                let pressure = 8.0 * Poly8::FACTOR * d6 / h.powi(4) / p.lattice;
-                (pressure, 16.0 * Poly8::FACTOR * d6 / h.powi(5) / p.lattice_laplacian, pressure * h / d)
+                let pressure = 6.0 * Cored::FACTOR * d6 / h.powi(4) / p.lattice;
+                (pressure, 12.0 * Cored::FACTOR * d6 / h.powi(5) / p.lattice_laplacian, pressure * h / d)
             }
         };
         Forces {
             kernels: p.kernels,
             tension: match tension {
                 _ if !any => NONE,
-                TensionKind::Cohesion => COHESION,
+                TensionKind::Stress => STRESS,
                 TensionKind::ColorField => COLOR,
             },
             fluids: p
@@ -125,7 +126,7 @@ impl Forces {
                         per_mass: (1.0 / f.mass) as f32,
                         viscosity: (f.viscosity * viscosity) as f32,
                         damping: (impedance * damping) as f32,
-                        cohesion: p.cohesion(f.tension) as f32,
+                        stress: (f.tension * stress) as f32,
                         tension: f.tension as f32,
                         mu: f.viscosity as f32,
                         impedance: impedance as f32,
@@ -184,17 +185,14 @@ impl Forces {
     /// Acceleration that walls give to a particle.
     fn wall(&self, r: &Record, fluid: u8, act: &WallAction) -> [f32; 3] {
         let f = &self.fluids[fluid as usize];
-        let volume = f64::from(r[VOLUME]) * self.spacing3;
-        // The wall answers with the particle's own pressure: its layers are an extension of the fluid. With the
-        // conservative kernel (p V² in the record) that is the gradient of the particle's own energy.
-        let pressure = match self.kernels {
-            Kernels::Mueller => volume * f64::from(r[PRESSURE].max(0.0)),
-            Kernels::Conservative => self.spacing3 * f64::from(r[PRESSURE].max(0.0)),
-        };
+        let volume = f64::from(r[VOLUME].abs()) * self.spacing3;
+        // The wall answers with the particle's own pressure: its layers are an extension of the fluid. (In the
+        // spiky gradient the mean of both is taken, in the other their sum.)
+        let both = if self.kernels == Kernels::Mueller { 1.0 } else { 2.0 };
+        let pressure = both * volume * f64::from(r[PRESSURE].max(0.0));
         let force = act.gradient * pressure
             + act.approach * (volume * f64::from(f.impedance))
-            + act.drag * (volume * f64::from(f.mu))
-            + act.cohesion * f64::from(f.cohesion);
+            + act.drag * (volume * f64::from(f.mu));
         (force * f64::from(f.per_mass)).as_vec3().to_array()
     }
 
@@ -244,7 +242,7 @@ impl Forces {
     ) {
         match self.tension {
             NONE => self.pairs_in::<L, PAPER, MULTI, NONE>(work, grid, fluid, first, out),
-            COHESION => self.pairs_in::<L, PAPER, MULTI, COHESION>(work, grid, fluid, first, out),
+            STRESS => self.pairs_in::<L, PAPER, MULTI, STRESS>(work, grid, fluid, first, out),
             _ => self.pairs_in::<L, PAPER, MULTI, COLOR>(work, grid, fluid, first, out),
         }
     }
@@ -270,18 +268,8 @@ impl Forces {
                 Sums::<L>::new(self, fluid, work, i + 3.min(n - 1)),
             ];
             for (shift, chunks) in candidates.groups() {
-                let q = images::<L>(&points, shift);
                 for chunks in chunks.chunks(List::CHUNKS) {
-                    for c in chunks {
-                        // SAFETY: candidates are below n.
-                        let at = unsafe { load::<L>(work, c.first) };
-                        let keep = KEEP[c.count.min(8) as usize];
-                        for b in 0..BUNCH {
-                            let near = square_distance(q[b], at).below(L::splat(1.0)) & keep;
-                            // SAFETY: a list has room for eight from each of so many chunks.
-                            unsafe { lists[b].push::<L>(near, c.first) };
-                        }
-                    }
+                    scan::<L>(&mut lists, work, &points, shift, chunks);
                     for b in 0..n {
                         sums[b].add::<PAPER, MULTI, TENSION>(&mut lists[b], points[b], shift);
                     }
@@ -295,36 +283,6 @@ impl Forces {
             }
             i += n;
         }
-    }
-}
-
-/// The first n of eight bits.
-static KEEP: [u32; 9] = [0, 1, 3, 7, 15, 31, 63, 127, 255];
-
-/// Packed neighbour numbers of one particle, worked off before it can overflow.
-struct List {
-    index: [u32; 8 * List::CHUNKS + 16],
-    len: usize,
-}
-
-impl List {
-    /// Chunks after which the list is worked off.
-    const CHUNKS: usize = 64;
-
-    fn new() -> Self {
-        List { index: [0; 8 * List::CHUNKS + 16], len: 0 }
-    }
-
-    /// Adds `first` + each set bit of `near`.
-    ///
-    /// # Safety
-    /// At most `CHUNKS` calls between two workings-off.
-    #[inline(always)]
-    unsafe fn push<L: Lanes>(&mut self, near: u32, first: u32) {
-        debug_assert!(self.len + 8 <= self.index.len());
-        // SAFETY: each call so far added at most eight.
-        unsafe { L::store_set_bits(near, first, self.index.as_mut_ptr().add(self.len)) };
-        self.len += near.count_ones() as usize;
     }
 }
 
@@ -378,31 +336,29 @@ impl<'a, L: Lanes> Sums<'a, L> {
         let (zero, one) = (L::splat(0.0), L::splat(1.0));
         let c = self.c;
         let r = self.record;
-        // SAFETY: the list keeps room for one more vector.
-        unsafe {
-            list.index.as_mut_ptr().add(list.len).cast::<[u32; 8]>().write_unaligned([self.i as u32; 8])
-        };
+        pad(list, self.i);
         let q = [L::splat(p[0] + shift[0]), L::splat(p[1] + shift[1]), L::splat(p[2] + shift[2])];
-        let (own_p, own_volume) = (L::splat(r[PRESSURE]), L::splat(r[VOLUME]));
+        let (own_p, own_volume) = (L::splat(r[PRESSURE]), L::splat(r[VOLUME].abs()));
         let own_v = [L::splat(r[4]), L::splat(r[5]), L::splat(r[6])];
         let pressure = L::splat(c.pressure);
-        let own = (L::splat(self.own.viscosity), L::splat(self.own.damping), L::splat(self.own.cohesion));
+        let own = (L::splat(self.own.viscosity), L::splat(self.own.damping), L::splat(self.own.stress));
         let mut at = 0;
         while at < list.len {
             // SAFETY: indices in the list are below n; the vector past the end is filled with i.
-            let [x, y, z, p_j, vx, vy, vz, volume] =
+            let [x, y, z, p_j, vx, vy, vz, signed_volume] =
                 unsafe { L::gather8(self.work.records.as_ptr(), list.index.as_ptr().add(at)) };
             let d = [q[0].sub(x), q[1].sub(y), q[2].sub(z)];
             let r2 = d[2].mul_add(d[2], d[1].mul_add(d[1], d[0].mul(d[0])));
+            let volume = signed_volume.abs();
             let volumes = own_volume.mul(volume);
             let dv = [vx.sub(own_v[0]), vy.sub(own_v[1]), vz.sub(own_v[2])];
             // (v_j - v_i)·(x_i - x_j): positive when they approach.
             let closing = dv[2].mul_add(d[2], dv[1].mul_add(d[1], dv[0].mul(d[0]))).max(zero);
-            let (viscosity, damping, pull) = if MULTI { self.mixed(&list.index, at) } else { own };
+            let (viscosity, damping, stress) = if MULTI { self.mixed(&list.index, at) } else { own };
             let both = p_j.add(own_p).mul(pressure);
             let w = one.sub(r2).max(zero);
             let w2 = w.mul(w);
-            let (mut radial, shear);
+            let (radial, shear);
             if PAPER {
                 // Eq. 10 with the spiky kernel, eq. 14 with the viscosity kernel.
                 let dist = r2.sqrt();
@@ -412,17 +368,16 @@ impl<'a, L: Lanes> Sums<'a, L> {
                 radial = damp.add(both).mul(volumes).mul(t.mul(t)).mul(inverse);
                 shear = volumes.mul(t).mul(viscosity);
             } else {
-                // The record holds p V², so the sum of both is the gradient of the energy.
-                let w3 = w2.mul(w);
-                radial = volumes.mul(closing).mul_add(damping, both).mul(w3);
-                shear = volumes.mul(w3).mul(viscosity);
-            }
-            if TENSION == COHESION {
-                // Pair force A s(1-s²)²(s²-z), pulling where s² > z.
-                radial = pull.mul(w2).mul_add(L::splat(COHESION_ZERO as f32).sub(r2), radial);
+                // The same gradient as in the continuity pass, so that no energy comes from nowhere.
+                let g = core_gradient(w, w2).mul(volumes);
+                radial = closing.mul_add(damping, both).mul(g);
+                shear = g.mul(viscosity);
             }
             for a in 0..3 {
                 self.force[a] = dv[a].mul_add(shear, d[a].mul_add(radial, self.force[a]));
+            }
+            if TENSION == STRESS && (r[VOLUME] < 0.0 || signed_volume.below(zero) != 0) {
+                self.stress(&list.index, at, d, stress.mul(core_gradient(w, w2)).mul(volumes));
             }
             if TENSION == COLOR {
                 // ∇W_poly6 and ∇²W_poly6 (eq. 16, 17) without their factors.
@@ -435,25 +390,42 @@ impl<'a, L: Lanes> Sums<'a, L> {
             }
             at += 8;
         }
-        if shift == [0.0; 3] {
+        if TENSION == COLOR && shift == [0.0; 3] {
             self.fillers += at - list.len;
         }
         list.len = 0;
     }
 
-    /// Means over both fluids of viscosity, damping and cohesion. Different fluids do not cohere.
+    /// Adds the capillary stress of both sides, F = -(Π_i + Π_j)·d × factor, with Π = |n| - nn/|n|. A surface's own
+    /// n does not feel its own Π, so nothing is left of it where the kernel reaches into the air.
+    #[inline(always)]
+    fn stress(&mut self, index: &[u32], at: usize, d: [L; 3], factor: L) {
+        let own = self.work.surface[self.i];
+        // SAFETY: eight indices from `at` on, all of particles.
+        let other = unsafe { L::gather4(self.work.surface.as_ptr(), index.as_ptr().add(at)) };
+        let own = [L::splat(own[0]), L::splat(own[1]), L::splat(own[2]), L::splat(own[3])];
+        let a = own[2].mul_add(d[2], own[1].mul_add(d[1], own[0].mul(d[0])));
+        let b = other[2].mul_add(d[2], other[1].mul_add(d[1], other[0].mul(d[0])));
+        let m = own[3].add(other[3]);
+        for c in 0..3 {
+            let across = other[c].mul_add(b, own[c].mul(a));
+            self.force[c] = across.sub(m.mul(d[c])).mul_add(factor, self.force[c]);
+        }
+    }
+
+    /// Means over both fluids of viscosity, damping and tension; only a fluid's own surface pulls.
     #[inline(always)]
     fn mixed(&self, index: &[u32], at: usize) -> (L, L, L) {
-        let (mut viscosity, mut damping, mut pull) = ([0.0f32; 8], [0.0f32; 8], [0.0f32; 8]);
+        let (mut viscosity, mut damping, mut stress) = ([0.0f32; 8], [0.0f32; 8], [0.0f32; 8]);
         for (k, &j) in index[at..at + 8].iter().enumerate() {
             let other = self.fluid[j as usize];
             let o = &self.c.fluids[other as usize];
             viscosity[k] = 0.5 * (self.own.viscosity + o.viscosity);
             damping[k] = 0.5 * (self.own.damping + o.damping);
-            pull[k] = if other == self.own_fluid { o.cohesion } else { 0.0 };
+            stress[k] = if other == self.own_fluid { o.stress } else { 0.0 };
         }
         // SAFETY: three arrays of eight.
-        unsafe { (L::load(viscosity.as_ptr()), L::load(damping.as_ptr()), L::load(pull.as_ptr())) }
+        unsafe { (L::load(viscosity.as_ptr()), L::load(damping.as_ptr()), L::load(stress.as_ptr())) }
     }
 
     #[inline(always)]
@@ -465,10 +437,10 @@ impl<'a, L: Lanes> Sums<'a, L> {
                 .map(|v| -self.c.color_gradient * v);
             let length = (n[0] * n[0] + n[1] * n[1] + n[2] * n[2]).sqrt();
             if length > self.c.color_threshold {
-                let filled = 3.0 * self.fillers as f32 * self.record[VOLUME];
+                let filled = 3.0 * self.fillers as f32 * self.record[VOLUME].abs();
                 let laplacian = -self.c.color_laplacian * (self.color[3].sum() - filled);
                 let scale =
-                    -self.own.tension * laplacian / length * self.record[VOLUME] * self.c.spacing3 as f32;
+                    -self.own.tension * laplacian / length * self.record[VOLUME].abs() * self.c.spacing3 as f32;
                 f = std::array::from_fn(|a| n[a].mul_add(scale, f[a]));
             }
         }

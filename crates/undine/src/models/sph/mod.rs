@@ -10,8 +10,10 @@
 //! | 3.4 collisions | [`crate::walls`], [`wall_kernels`] |
 //! | 3.6 leap-frog | [`Sph::step`], kick-drift-kick |
 
+pub mod continuity;
 pub mod density;
 pub mod force;
+pub mod lists;
 pub mod naive;
 pub mod normals;
 pub mod params;
@@ -24,6 +26,7 @@ pub mod work;
 use glam::DVec3;
 use rayon::prelude::*;
 
+use self::continuity::Continuity;
 use self::force::{Extremes, Forces};
 use self::params::Params;
 use self::pressure::{PressureStep, StateEquation};
@@ -33,7 +36,7 @@ use super::{Around, Birth, Passes, Solver, StepLimit, Trouble};
 use crate::checkpoint::{CheckpointError, CheckpointReader, CheckpointWriter};
 use crate::frame::{Field, FieldData, Frame};
 use crate::neighbors::{Candidates, Grid, Period, is_neighbor};
-use crate::scene::{PressureKind, Scene, TensionKind};
+use crate::scene::{Kernels, PressureKind, Scene, TensionKind};
 use crate::state::particles::{BLOCK, Particles};
 
 /// A particle faster than this many speeds of sound is running away.
@@ -57,7 +60,11 @@ impl Sph {
     /// An empty model for a scene.
     pub fn new(scene: &Scene) -> Self {
         let params = Params::new(scene);
-        let tension = scene.model.sph.tension;
+        // The stress needs the normals of the continuity pass; the paper's kernels go with its colour field.
+        let tension = match params.kernels {
+            Kernels::Mueller => TensionKind::ColorField,
+            Kernels::Conservative => scene.model.sph.tension,
+        };
         Sph {
             pressure: match scene.model.sph.pressure {
                 PressureKind::StateEquation => Box::new(StateEquation),
@@ -120,16 +127,23 @@ impl Sph {
     }
 
     /// Sorts, then densities and pressures.
-    fn sort_and_sum(&mut self, around: &Around, passes: &mut Passes) {
+    fn sort_and_sum(&mut self, dt: f64, around: &Around, passes: &mut Passes) {
         passes.time("sort", || {
             self.particles.sort(&mut self.grid, self.period.as_ref());
             self.work.fill(&self.particles, &self.grid);
         });
-        passes.time("density", || {
-            density::density(&mut self.work, &self.grid, &self.particles, around, &self.walls, &self.params);
+        passes.time("density", || match self.params.kernels {
+            Kernels::Mueller => {
+                density::density(&mut self.work, &self.grid, &self.particles, around, &self.walls, &self.params);
+            }
+            Kernels::Conservative => {
+                let c = Continuity::new(&self.params, around.fields.gravity, dt);
+                c.apply(&mut self.work, &self.grid, &mut self.particles, around, &self.walls);
+            }
         });
         passes.time("pressure", || {
-            self.pressure.solve(&self.params, &self.particles.fluid, &mut self.work.records);
+            let Work { records, compression, .. } = &mut self.work;
+            self.pressure.solve(&self.params, &self.particles.fluid, compression, records);
         });
     }
 
@@ -166,13 +180,13 @@ impl Solver for Sph {
 
     fn step(&mut self, dt: f64, around: &Around, passes: &mut Passes) -> Result<(), Trouble> {
         passes.time("move", || self.advance(dt, around));
-        self.sort_and_sum(around, passes);
+        self.sort_and_sum(dt, around, passes);
         passes.time("force", || self.forces(around, (0.5 * dt) as f32));
         self.guard(around.time)
     }
 
     fn refresh(&mut self, around: &Around, passes: &mut Passes) {
-        self.sort_and_sum(around, passes);
+        self.sort_and_sum(0.0, around, passes);
         passes.time("force", || self.forces(around, 0.0));
     }
 
@@ -225,7 +239,7 @@ impl Solver for Sph {
             "density",
             FieldData::Scalar(each(&|i| rest[p.fluid[i] as usize] * self.work.relative_density(i))),
         );
-        add("pressure", FieldData::Scalar(each(&|i| self.work.pressure(i, self.params.kernels))));
+        add("pressure", FieldData::Scalar(each(&|i| self.work.pressure(i))));
         add("fluid", FieldData::Byte(p.fluid.clone()));
         add("id", FieldData::Int(p.id.clone()));
         add("normal", FieldData::Vector(normals::normals(&self.work, &self.grid, &self.params)));
@@ -253,6 +267,7 @@ impl Solver for Sph {
         }
         out.put_f32x3s(&p.velocity)?;
         out.put_f32x3s(&p.acceleration)?;
+        out.put_f32s(&p.density)?;
         out.put_u32s(&p.id)?;
         out.put_u8s(&p.fluid)?;
         out.put_f32s(&[self.extremes.speed2, self.extremes.acceleration2])?;
@@ -273,9 +288,10 @@ impl Solver for Sph {
         p.z = from.get_f64s()?;
         p.velocity = from.get_f32x3s()?;
         p.acceleration = from.get_f32x3s()?;
+        p.density = from.get_f32s()?;
         p.id = from.get_u32s()?;
         p.fluid = from.get_u8s()?;
-        let lengths = [p.x.len(), p.y.len(), p.z.len(), p.velocity.len(), p.acceleration.len(), p.id.len()];
+        let lengths = [p.x.len(), p.y.len(), p.z.len(), p.velocity.len(), p.acceleration.len(), p.density.len(), p.id.len()];
         if lengths.iter().any(|l| *l != n) || p.fluid.len() != n {
             return Err(damaged("particle arrays differ in length"));
         }

@@ -3,9 +3,9 @@
 
 use glam::DVec3;
 
-use super::params::{COHESION_ZERO, Params};
+use super::params::{Params, STRESS_FACTOR};
 use super::work::{VOLUME, Work};
-use crate::kernels::{Kernel, Poly6, Poly8, Spiky, Viscosity};
+use crate::kernels::{Kernel, Poly6, Cored, Spiky, Viscosity};
 use crate::neighbors::{Candidates, Grid};
 use crate::scene::{Kernels, TensionKind};
 use crate::state::particles::Particles;
@@ -21,6 +21,8 @@ pub struct Neighbor {
     pub pressure: f64,
     /// Its volume, m³.
     pub volume: f64,
+    /// Its colour-field gradient times h, where it is at a surface.
+    pub normal: DVec3,
     /// Its fluid.
     pub fluid: usize,
 }
@@ -67,18 +69,17 @@ pub fn terms(p: &Params, tension: TensionKind, own: &Neighbor, neighbors: &[Neig
                 (volumes * mean * Spiky(p.h).derivative(r), mu * volumes * Viscosity(p.h).laplacian(r))
             }
             Kernels::Conservative => {
-                let slope = Poly8(p.h).derivative(r);
-                let both = own.pressure * own.volume.powi(2) + j.pressure * j.volume.powi(2);
-                let damp = volumes * impedance * (r / p.spacing) * closing;
-                ((both + damp) * slope / p.lattice, -2.0 * mu * volumes * slope / r / p.lattice_laplacian)
+                let slope = Cored(p.h).derivative(r);
+                let both = own.pressure + j.pressure + impedance * (r / p.spacing) * closing;
+                (volumes * both * slope / p.lattice, -2.0 * mu * volumes * slope / r / p.lattice_laplacian)
             }
         };
         t.pressure -= unit * (pressure / f.mass);
         t.viscosity += difference * (viscosity / f.mass);
-        if tension == TensionKind::Cohesion && j.fluid == own.fluid {
-            let s = r / p.h;
-            let pull = p.cohesion(f.tension) * s * (1.0 - s * s).powi(2) * (s * s - COHESION_ZERO);
-            t.tension -= unit * (pull / f.mass);
+        if tension == TensionKind::Stress && j.fluid == own.fluid {
+            let pull = |n: DVec3| j.d / p.h * n.length() - n * n.dot(j.d / p.h) / n.length().max(1e-30);
+            let factor = STRESS_FACTOR * f.tension / p.h * volumes * Cored(p.h).derivative(r) / r * p.h / p.lattice;
+            t.tension += (pull(own.normal) + pull(j.normal)) * (factor / f.mass);
         }
     }
     if tension == TensionKind::ColorField && n.length() > 0.2 / p.h {
@@ -102,8 +103,9 @@ pub fn largest_term(
         Neighbor {
             d: glam::Vec3::from(d).as_dvec3() * p.h,
             velocity: DVec3::new(r[4].into(), r[5].into(), r[6].into()),
-            pressure: work.pressure(j, p.kernels).into(),
-            volume: f64::from(r[VOLUME]) * p.spacing.powi(3),
+            pressure: work.pressure(j).into(),
+            volume: f64::from(r[VOLUME].abs()) * p.spacing.powi(3),
+            normal: work.normal(j),
             fluid: particles.fluid[j].into(),
         }
     };

@@ -24,7 +24,7 @@ pub fn normals(work: &Work, grid: &Grid, p: &Params) -> Vec<[f32; 3]> {
                 for r in chunks.iter().flat_map(|c| &work.records[c.range()]) {
                     let d: [f32; 3] = std::array::from_fn(|a| at[a] + shift[a] - r[a]);
                     let w = (1.0 - d[0] * d[0] - d[1] * d[1] - d[2] * d[2]).max(0.0);
-                    let g = r[VOLUME] * w * w;
+                    let g = r[VOLUME].abs() * w * w;
                     n = std::array::from_fn(|a| n[a] + g * d[a]);
                 }
             }

@@ -5,7 +5,7 @@
 
 use std::f64::consts::PI;
 
-use crate::kernels::{Kernel, Poly6, Poly8, lattice_sum};
+use crate::kernels::{Kernel, Poly6, Cored, lattice_sum};
 use crate::models::StepLimit;
 use crate::scene::{Force, Kernels, Scene};
 
@@ -56,15 +56,9 @@ pub struct Params {
     pub cfl: f64,
 }
 
-/// Zero of the cohesion polynomial f(s) = s(1-s²)²(s²-z): below √z particles push, above they pull. With this z
-/// the virial Σ s f(s) over the rest lattice vanishes (over a gas it would at 5/11 = .4545): the pair force then
-/// adds nothing to the pressure inside, and only tension is left.
-pub const COHESION_ZERO: f64 = 0.4569;
-/// ∫ s⁴ f(s) ds.
-const COHESION_I4: f64 = 1.0 / 120.0 - COHESION_ZERO / 60.0;
-/// Measured σ_eff/σ of the continuum formula at h = 2Δ, where the particles' order is not that of a gas
-/// (`undine validate drop`).
-const COHESION_CORRECTION: f64 = 1.0;
+/// Only the fluid's half of the smeared surface carries stress, so σ is taken this many times. Measured by
+/// `undine validate drop`.
+pub const STRESS_FACTOR: f64 = 2.0;
 
 impl Params {
     /// Derives all numbers from a checked scene.
@@ -75,8 +69,8 @@ impl Params {
         let (lattice, lattice_laplacian) = match o.kernels {
             Kernels::Mueller => (lattice_sum(spacing, h, |_, r| Poly6(h).w(r)), 1.0),
             Kernels::Conservative => (
-                lattice_sum(spacing, h, |_, r| Poly8(h).w(r)),
-                lattice_sum(spacing, h, |d, r| -Poly8(h).derivative(r) / r.max(1e-9 * h) * d[1] * d[1]),
+                lattice_sum(spacing, h, |_, r| Cored(h).w(r)),
+                lattice_sum(spacing, h, |d, r| -Cored(h).derivative(r) / r.max(1e-9 * h) * d[1] * d[1]),
             ),
         };
         let expected_speed = o.max_speed.unwrap_or_else(|| expected_speed(scene));
@@ -112,12 +106,6 @@ impl Params {
             negative_pressure: o.negative_pressure,
             cfl: o.cfl,
         }
-    }
-
-    /// Amplitude of the pair cohesion force of a fluid with tension σ, N. From the tension of a sharp surface
-    /// of pair-attracting matter (Fowler 1937), σ = π/8 n² ∫ r⁴ F dr, with n = 1/Δ³.
-    pub fn cohesion(&self, sigma: f64) -> f64 {
-        sigma / (PI / 8.0 * self.spacing.powi(-6) * self.h.powi(5) * COHESION_I4 * COHESION_CORRECTION)
     }
 
     /// Greatest speed of sound, m/s.

@@ -9,8 +9,8 @@ use std::f64::consts::PI;
 
 use glam::DVec3;
 
-use super::params::{COHESION_ZERO, Params};
-use crate::kernels::{Kernel, Poly6, Poly8, half_space_sum};
+use super::params::Params;
+use crate::kernels::{Kernel, Poly6, Cored, half_space_sum};
 use crate::scene::{Kernels, Slip};
 use crate::walls::Walls;
 
@@ -29,8 +29,6 @@ pub struct WallKernels {
     gradient: Vec<f32>,
     /// Σ V ∇²W_viscosity of the wall, 1/m².
     laplacian: Vec<f32>,
-    /// Σ of the cohesion polynomial's pull towards the wall.
-    cohesion: Vec<f32>,
 }
 
 /// What the walls do to one particle.
@@ -40,8 +38,6 @@ pub struct WallAction {
     pub gradient: DVec3,
     /// Σ V ∇²W (v_wall - v), m/s · 1/m²: zero for free slip.
     pub drag: DVec3,
-    /// Pull of the cohesion polynomial, towards the walls.
-    pub cohesion: DVec3,
     /// Σ V ∇W_spiky (v·n) over walls that the particle approaches, for artificial viscosity, m/s · 1/m.
     pub approach: DVec3,
 }
@@ -66,7 +62,9 @@ impl WallKernels {
         };
         // Integrals over a plane at distance z = s h: of W, 2π ∫_z^h W r dr; of ∇W, of which only the part along
         // the normal is left, -2π z W(z); of the Laplacian likewise.
-        let f8 = Poly8::FACTOR;
+        let (f, core) = (Cored::FACTOR, Cored::CORE);
+        let w = |s: f64| 1.0 - s * s;
+        let cored = |s: f64| w(s).powi(3) + core * w(s).powi(8);
         type Plane<'a> = Box<dyn Fn(f64) -> f64 + 'a>;
         let (density, gradient, laplacian): (Plane, Plane, Plane) = match p.kernels {
             Kernels::Mueller => (
@@ -75,19 +73,10 @@ impl WallKernels {
                 Box::new(|s| 90.0 / h.powi(3) * (1.0 / 6.0 - s * s / 2.0 + s.powi(3) / 3.0)),
             ),
             Kernels::Conservative => (
-                Box::new(|s| PI / 5.0 * f8 / h * (1.0 - s * s).powi(5) / p.lattice),
-                Box::new(|s| 2.0 * PI * f8 / (h * h) * s * (1.0 - s * s).powi(4) / p.lattice),
-                Box::new(|s| 4.0 * PI * f8 / h.powi(3) * (1.0 - s * s).powi(4) / p.lattice_laplacian),
+                Box::new(|s| PI * f / h * (w(s).powi(4) / 4.0 + core * w(s).powi(9) / 9.0) / p.lattice),
+                Box::new(|s| 2.0 * PI * f / (h * h) * s * cored(s) / p.lattice),
+                Box::new(|s| 4.0 * PI * f / h.powi(3) * cored(s) / p.lattice_laplacian),
             ),
-        };
-        // 2π ∫ f(r/h) z/r r dr / Δ³: the pull of a plane of unit pair amplitude, of which half is the neutral
-        // wetting (contact angle 90°).
-        let pull = |s: f64| {
-            let f = |u: f64| u * (1.0 - u * u).powi(2) * (u * u - COHESION_ZERO);
-            let n = 64;
-            let du = (1.0 - s) / n as f64;
-            let integral: f64 = (0..n).map(|i| f(s + (i as f64 + 0.5) * du) * du).sum();
-            0.5 * 2.0 * PI * s * h * h * integral / d.powi(3)
         };
         let mut walls = WallKernels {
             h,
@@ -95,13 +84,12 @@ impl WallKernels {
             density: table(&density),
             gradient: table(&gradient),
             laplacian: table(&laplacian),
-            cohesion: table(&pull),
         };
         // A smeared layer is not quite a lattice layer: fit the part at half a spacing, where fluid at rest is.
         let missing = 1.0
             - match p.kernels {
                 Kernels::Mueller => half_space_sum(d, h, 0, |_, r| Poly6(h).w(r)),
-                Kernels::Conservative => half_space_sum(d, h, 0, |_, r| Poly8(h).w(r)),
+                Kernels::Conservative => half_space_sum(d, h, 0, |_, r| Cored(h).w(r)),
             } / p.lattice;
         let fit = missing as f32 / walls.look(&walls.density, 0.5 * d);
         walls.density.iter_mut().chain(&mut walls.gradient).for_each(|v| *v *= fit);
@@ -123,7 +111,21 @@ impl WallKernels {
         1.0 - free
     }
 
-    /// Pressure gradient, drag and pull of the walls on a particle at p moving at `v`.
+    /// What walls add to the sums of the continuity pass for a particle at p moving at `v`: the rate of density
+    /// (positive when approaching), 1/s; the gradient of the colour field, 1/m (walls count as filled: fluid meets
+    /// them at a right angle).
+    #[inline]
+    pub fn rate(&self, walls: &Walls, p: DVec3, v: DVec3) -> (f32, DVec3) {
+        let (mut rate, mut color) = (0.0, DVec3::ZERO);
+        walls.contacts(p, self.h, |c| {
+            let gradient = self.look(&self.gradient, c.distance);
+            rate += gradient * (c.velocity - v).dot(c.normal) as f32;
+            color -= c.normal * f64::from(gradient);
+        });
+        (rate, color)
+    }
+
+    /// Pressure gradient and drag of the walls on a particle at p moving at `v`.
     #[inline]
     pub fn action(&self, walls: &Walls, p: DVec3, v: DVec3) -> WallAction {
         let mut act = WallAction::default();
@@ -136,7 +138,6 @@ impl WallKernels {
             let towards = (-relative.dot(c.normal)).max(0.0);
             act.gradient = act.gradient * (1.0 - part) + c.normal * (gradient * free);
             act.approach += c.normal * (gradient * towards);
-            act.cohesion -= c.normal * f64::from(self.look(&self.cohesion, c.distance));
             if c.slip == Slip::NoSlip {
                 act.drag -= relative * f64::from(self.look(&self.laplacian, c.distance));
             }

@@ -3,12 +3,11 @@
 use rayon::prelude::*;
 
 use crate::neighbors::{BUNCH, Candidates, Grid};
-use crate::scene::Kernels;
 use crate::state::particles::{BLOCK, Particles};
 
-/// Slot of a [`Record`]: pressure, Pa; × V² (V in Δ³) for the conservative kernel.
+/// Slot of a [`Record`]: pressure, Pa.
 pub const PRESSURE: usize = 3;
-/// Slot of the volume, × Δ³.
+/// Slot of the volume, × Δ³; negative where the particle is at a surface (see [`Work::surface`]).
 pub const VOLUME: usize = 7;
 
 /// All that the force pass needs of a neighbour, in one 32-byte load:
@@ -26,6 +25,10 @@ pub struct Work {
     pub z: Vec<f32>,
     /// One record a particle.
     pub records: Vec<Record>,
+    /// Colour-field gradient n of surface particles as (n/√|n|, |n|), h = 1; zero inside.
+    pub surface: Vec<[f32; 4]>,
+    /// Relative compression ρ/ρ0 - 1 that the pressure answers to.
+    pub compression: Vec<f32>,
     n: usize,
 }
 
@@ -60,7 +63,7 @@ impl Work {
                     let p = grid.local([particles.x[i], particles.y[i], particles.z[i]]);
                     let v = particles.velocity[i];
                     [x[k], y[k], z[k]] = p;
-                    *record = [p[0], p[1], p[2], 0.0, v[0], v[1], v[2], 1.0];
+                    *record = [p[0], p[1], p[2], 0.0, v[0], v[1], v[2], 1.0 / particles.density[i]];
                 }
             });
     }
@@ -95,19 +98,21 @@ impl Work {
         [self.x[i], self.y[i], self.z[i]]
     }
 
+    /// Colour-field gradient of particle i times h, pointing into the fluid; zero inside.
+    pub fn normal(&self, i: usize) -> glam::DVec3 {
+        let [x, y, z, length] = self.surface.get(i).copied().unwrap_or_default();
+        glam::Vec3::new(x, y, z).as_dvec3() * f64::from(length).sqrt()
+    }
+
     /// Pressure of particle i, Pa.
     #[inline(always)]
-    pub fn pressure(&self, i: usize, kernels: Kernels) -> f32 {
-        let r = &self.records[i];
-        match kernels {
-            Kernels::Mueller => r[PRESSURE],
-            Kernels::Conservative => r[PRESSURE] / (r[VOLUME] * r[VOLUME]),
-        }
+    pub fn pressure(&self, i: usize) -> f32 {
+        self.records[i][PRESSURE]
     }
 
     /// Relative density ρ/ρ0 of particle i.
     #[inline(always)]
     pub fn relative_density(&self, i: usize) -> f32 {
-        1.0 / self.records[i][VOLUME]
+        1.0 / self.records[i][VOLUME].abs()
     }
 }

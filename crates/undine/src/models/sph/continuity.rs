@@ -1,0 +1,210 @@
+//! Density from the continuity equation: dρ_i/dt = ρ_i Σ V_j (v_i - v_j)·∇W.
+//!
+//! Summing the kernel (Müller eq. 3) makes pressure follow every irregularity of the packing; followed along the
+//! flow, density is smooth, free surfaces need no correction, and with the same ∇W in the pressure force energy
+//! is kept. Three terms keep it honest:
+//! - density diffusion (Molteni & Colagrossi 2009), of what is left after the hydrostatic part (Fourtakas 2019);
+//! - a bulk viscosity, which damps sound and nothing else;
+//! - a slow pull towards the summed density inside the fluid, so that volume cannot drift over long runs.
+
+use glam::DVec3;
+use rayon::prelude::*;
+
+use super::lists::{List, pad, scan};
+use super::params::Params;
+use super::wall_kernels::WallKernels;
+use super::work::{VOLUME, Work};
+use crate::kernels::Cored;
+use crate::models::Around;
+use crate::neighbors::{BUNCH, Candidates, Grid};
+use crate::simd::{Lanes, Portable};
+use crate::state::particles::{BLOCK, Particles};
+
+/// Diffusion coefficient δ of the density, dimensionless (0.1 is usual).
+const DIFFUSION: f64 = 0.1;
+/// Bulk viscosity, × ρ c Δ. Sound in a tank ten spacings deep dies down in two of its periods; the limit of the step is not touched
+/// up to 1.
+const BULK: f64 = 0.5;
+/// Below this |∇c| h a particle is inside the fluid (Müller eq. 23). A flat surface has 1.1.
+pub const SURFACE: f32 = 0.4;
+
+/// Constants of the pass.
+#[derive(Clone, Copy, Debug)]
+pub struct Continuity {
+    dt: f32,
+    /// Δ³ 6f/h⁴: of Σ V_j g (v_j-v_i)·d.
+    rate: f32,
+    /// 2δΔc Δ³ 6f/h⁵: of Σ V_j g (ρ_j-ρ_i).
+    diffusion: f32,
+    /// Hydrostatic density gradient ρ0 g h/K, per unit of h.
+    hydrostatic: [f32; 3],
+    /// Bulk viscosity, as relative density per rate of it, s.
+    bulk: f32,
+    h: f32,
+}
+
+/// Sums of one particle.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Rate {
+    /// Σ V g (v_j-v_i)·d.
+    pub convergence: f32,
+    /// Σ V g (ρ_j-ρ_i).
+    pub diffusion: f32,
+    /// Σ V g d.
+    pub color: [f32; 3],
+}
+
+impl Continuity {
+    /// Constants for a step of `dt`, s.
+    pub fn new(p: &Params, gravity: DVec3, dt: f64) -> Self {
+        let slope = p.spacing.powi(3) * 6.0 * Cored::FACTOR / p.h.powi(4) / p.lattice;
+        let bulk = p.fluids.iter().map(|f| f.stiffness * f.density).fold(0.0, f64::max);
+        let heaviest = p.fluids.iter().map(|f| f.density).fold(0.0, f64::max);
+        Continuity {
+            dt: dt as f32,
+            rate: slope as f32,
+            diffusion: (2.0 * DIFFUSION * p.spacing * p.sound() * slope / p.h) as f32,
+            hydrostatic: (gravity * (heaviest * p.h / bulk)).as_vec3().to_array(),
+            bulk: (BULK * p.spacing / p.sound()) as f32,
+            h: p.h as f32,
+        }
+    }
+
+    /// Advances all densities by the step and writes volumes and surface normals into the working arrays.
+    ///
+    /// The volume written is that of the density the pressure is to see: with the bulk viscosity in it.
+    pub fn apply(&self, work: &mut Work, grid: &Grid, particles: &mut Particles, around: &Around, walls: &WallKernels) {
+        let Particles { x, y, z, velocity, density, .. } = particles;
+        let (x, y, z, velocity) = (&x[..], &y[..], &z[..], &velocity[..]);
+        let mut surface = std::mem::take(&mut work.surface);
+        surface.resize(work.len(), [0.0; 4]);
+        let mut compression = std::mem::take(&mut work.compression);
+        compression.resize(work.len(), 0.0);
+        let blocks =
+            (density.par_chunks_mut(BLOCK), surface.par_chunks_mut(BLOCK), compression.par_chunks_mut(BLOCK));
+        blocks.into_par_iter().enumerate().for_each(|(block, (density, surface, compression))| {
+            let first = block * BLOCK;
+            let mut sums = [Rate::default(); BLOCK];
+            self.pairs(work, grid, first, &mut sums[..density.len()]);
+            for (k, rho) in density.iter_mut().enumerate() {
+                let i = first + k;
+                let p = DVec3::new(x[i], y[i], z[i]);
+                let mut rate = self.rate * sums[k].convergence;
+                // ∇c h, pointing into the fluid.
+                let mut n = sums[k].color.map(|v| -v * self.rate * self.h);
+                if around.walls.is_near(p) {
+                    let (wall_rate, wall) = walls.rate(around.walls, p, glam::Vec3::from(velocity[i]).as_dvec3());
+                    rate += wall_rate;
+                    n = [n[0] + wall.x as f32 * self.h, n[1] + wall.y as f32 * self.h, n[2] + wall.z as f32 * self.h];
+                }
+                let rate = *rho * rate;
+                *rho += self.dt * (rate + self.diffusion * sums[k].diffusion);
+                compression[k] = *rho - 1.0 + self.bulk * rate;
+                let length = (n[0] * n[0] + n[1] * n[1] + n[2] * n[2]).sqrt();
+                let root = 1.0 / length.sqrt();
+                surface[k] = if length > SURFACE {
+                    [n[0] * root, n[1] * root, n[2] * root, length]
+                } else {
+                    [0.0; 4]
+                };
+            }
+        });
+        work.records.par_chunks_mut(8 * BLOCK).enumerate().for_each(|(block, records)| {
+            for (k, r) in records.iter_mut().enumerate() {
+                let i = 8 * BLOCK * block + k;
+                r[VOLUME] = if surface[i][3] > 0.0 { -1.0 } else { 1.0 } / density[i];
+            }
+        });
+        (work.surface, work.compression) = (surface, compression);
+    }
+
+    /// Sums over the neighbours of the particles from `first` on; chooses the instruction set.
+    pub fn pairs(&self, work: &Work, grid: &Grid, first: usize, out: &mut [Rate]) {
+        #[cfg(target_arch = "x86_64")]
+        if crate::simd::avx2_available() {
+            // SAFETY: AVX2 and FMA are available.
+            unsafe { self.pairs_avx2(work, grid, first, out) };
+            return;
+        }
+        self.pairs_in::<Portable>(work, grid, first, out);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma,popcnt,bmi1,bmi2,lzcnt")]
+    fn pairs_avx2(&self, work: &Work, grid: &Grid, first: usize, out: &mut [Rate]) {
+        self.pairs_in::<crate::simd::Avx2>(work, grid, first, out);
+    }
+
+    /// The loop itself, for any lanes.
+    #[inline(always)]
+    pub fn pairs_in<L: Lanes>(&self, work: &Work, grid: &Grid, first: usize, out: &mut [Rate]) {
+        let mut lists = [List::new(), List::new(), List::new(), List::new()];
+        let mut candidates = Candidates::default();
+        let (mut i, end) = (first, first + out.len());
+        while i < end {
+            let (n, points) = work.bunch(grid, i, end, &mut candidates);
+            let mut sums = [[L::splat(0.0); 5]; BUNCH];
+            for (shift, chunks) in candidates.groups() {
+                for chunks in chunks.chunks(List::CHUNKS) {
+                    scan::<L>(&mut lists, work, &points, shift, chunks);
+                    for b in 0..n {
+                        self.add::<L>(&mut sums[b], work, i + b, &mut lists[b], points[b], shift);
+                    }
+                }
+            }
+            for b in 0..n {
+                let [convergence, diffusion, x, y, z] = sums[b];
+                out[i - first + b] = Rate {
+                    convergence: convergence.sum(),
+                    diffusion: diffusion.sum(),
+                    color: [x.sum(), y.sum(), z.sum()],
+                };
+            }
+            for list in &mut lists {
+                list.len = 0;
+            }
+            i += n;
+        }
+    }
+
+    /// Adds all listed neighbours of particle i and empties the list.
+    #[inline(always)]
+    fn add<L: Lanes>(&self, sums: &mut [L; 5], work: &Work, i: usize, list: &mut List, p: [f32; 3], shift: [f32; 3]) {
+        pad(list, i);
+        let (zero, one) = (L::splat(0.0), L::splat(1.0));
+        let r = work.records[i];
+        let q = [L::splat(p[0] + shift[0]), L::splat(p[1] + shift[1]), L::splat(p[2] + shift[2])];
+        let own_v = [L::splat(r[4]), L::splat(r[5]), L::splat(r[6])];
+        let own_volume = L::splat(r[VOLUME]);
+        let h = [L::splat(self.hydrostatic[0]), L::splat(self.hydrostatic[1]), L::splat(self.hydrostatic[2])];
+        let mut at = 0;
+        while at < list.len {
+            // SAFETY: indices in the list are below n; the vector past the end is filled with i.
+            let [x, y, z, _, vx, vy, vz, volume] =
+                unsafe { L::gather8(work.records.as_ptr(), list.index.as_ptr().add(at)) };
+            let d = [q[0].sub(x), q[1].sub(y), q[2].sub(z)];
+            let r2 = d[2].mul_add(d[2], d[1].mul_add(d[1], d[0].mul(d[0])));
+            let w = one.sub(r2).max(zero);
+            let w2 = w.mul(w);
+            let g = core_gradient(w, w2).mul(volume);
+            let dv = [vx.sub(own_v[0]), vy.sub(own_v[1]), vz.sub(own_v[2])];
+            let closing = dv[2].mul_add(d[2], dv[1].mul_add(d[1], dv[0].mul(d[0])));
+            // ρ_j - ρ_i = V_i - V_j to first order around rest, less the hydrostatic difference.
+            let apart = own_volume.sub(volume);
+            let apart = h[2].mul_add(d[2], h[1].mul_add(d[1], h[0].mul_add(d[0], apart)));
+            sums[0] = closing.mul_add(g, sums[0]);
+            sums[1] = apart.mul_add(g, sums[1]);
+            for a in 0..3 {
+                sums[2 + a] = d[a].mul_add(g, sums[2 + a]);
+            }
+            at += 8;
+        }
+        list.len = 0;
+    }
+}
+
+/// g = w² + 8c/3 w⁷ of the cored kernel: ∇W = -6f/h⁴ g d.
+#[inline(always)]
+pub fn core_gradient<L: Lanes>(w: L, w2: L) -> L {
+    w2.mul(w2).mul(w).mul_add(L::splat((8.0 / 3.0 * Cored::CORE) as f32), L::splat(1.0)).mul(w2)
+}
