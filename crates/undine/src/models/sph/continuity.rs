@@ -25,6 +25,9 @@ const DIFFUSION: f64 = 0.1;
 /// Bulk viscosity, × ρ c Δ. Sound in a tank ten spacings deep dies down in two of its periods; the limit of the step is not touched
 /// up to 1.
 const BULK: f64 = 0.5;
+/// How fast density is pulled to its sum inside the fluid, × c/Δ: slow beside diffusion, so that the sum's noise is
+/// averaged over many particles.
+const PULL: f64 = 0.01;
 /// Below this |∇c| h a particle is inside the fluid (Müller eq. 23). A flat surface has 1.1.
 pub const SURFACE: f32 = 0.4;
 
@@ -40,6 +43,10 @@ pub struct Continuity {
     hydrostatic: [f32; 3],
     /// Bulk viscosity, as relative density per rate of it, s.
     bulk: f32,
+    /// Makes Σ w³ + c w⁸ the relative density.
+    sum: f32,
+    /// Share of the way to the summed density in this step.
+    pull: f32,
     h: f32,
 }
 
@@ -52,6 +59,8 @@ pub struct Rate {
     pub diffusion: f32,
     /// Σ V g d.
     pub color: [f32; 3],
+    /// Σ w³ + c w⁸, itself included.
+    pub sum: f32,
 }
 
 impl Continuity {
@@ -66,6 +75,8 @@ impl Continuity {
             diffusion: (2.0 * DIFFUSION * p.spacing * p.sound() * slope / p.h) as f32,
             hydrostatic: (gravity * (heaviest * p.h / bulk)).as_vec3().to_array(),
             bulk: (BULK * p.spacing / p.sound()) as f32,
+            sum: (Cored::FACTOR * (p.spacing / p.h).powi(3) / p.lattice) as f32,
+            pull: (PULL * dt * p.sound() / p.spacing) as f32,
             h: p.h as f32,
         }
     }
@@ -92,15 +103,20 @@ impl Continuity {
                 let mut rate = self.rate * sums[k].convergence;
                 // ∇c h, pointing into the fluid.
                 let mut n = sums[k].color.map(|v| -v * self.rate * self.h);
+                let mut held = 0.0;
                 if around.walls.is_near(p) {
                     let (wall_rate, wall) = walls.rate(around.walls, p, glam::Vec3::from(velocity[i]).as_dvec3());
                     rate += wall_rate;
+                    held = walls.density(around.walls, p);
                     n = [n[0] + wall.x as f32 * self.h, n[1] + wall.y as f32 * self.h, n[2] + wall.z as f32 * self.h];
                 }
                 let rate = *rho * rate;
                 *rho += self.dt * (rate + self.diffusion * sums[k].diffusion);
-                compression[k] = *rho - 1.0 + self.bulk * rate;
                 let length = (n[0] * n[0] + n[1] * n[1] + n[2] * n[2]).sqrt();
+                if length < SURFACE {
+                    *rho += self.pull * (self.sum * sums[k].sum + held - *rho);
+                }
+                compression[k] = *rho - 1.0 + self.bulk * rate;
                 let root = 1.0 / length.sqrt();
                 surface[k] = if length > SURFACE {
                     [n[0] * root, n[1] * root, n[2] * root, length]
@@ -143,21 +159,26 @@ impl Continuity {
         let (mut i, end) = (first, first + out.len());
         while i < end {
             let (n, points) = work.bunch(grid, i, end, &mut candidates);
-            let mut sums = [[L::splat(0.0); 5]; BUNCH];
+            let mut fillers = [0; BUNCH];
+            let mut sums = [[L::splat(0.0); 6]; BUNCH];
             for (shift, chunks) in candidates.groups() {
                 for chunks in chunks.chunks(List::CHUNKS) {
                     scan::<L>(&mut lists, work, &points, shift, chunks);
                     for b in 0..n {
+                        // Fillers of the last vector are the particle itself: they count in the plain sum only.
+                        let unused = lists[b].len.next_multiple_of(8) - lists[b].len;
+                        fillers[b] += if shift == [0.0; 3] { unused } else { 0 };
                         self.add::<L>(&mut sums[b], work, i + b, &mut lists[b], points[b], shift);
                     }
                 }
             }
             for b in 0..n {
-                let [convergence, diffusion, x, y, z] = sums[b];
+                let [convergence, diffusion, x, y, z, sum] = sums[b];
                 out[i - first + b] = Rate {
                     convergence: convergence.sum(),
                     diffusion: diffusion.sum(),
                     color: [x.sum(), y.sum(), z.sum()],
+                    sum: sum.sum() - fillers[b] as f32 * (1.0 + Cored::CORE as f32),
                 };
             }
             for list in &mut lists {
@@ -169,7 +190,7 @@ impl Continuity {
 
     /// Adds all listed neighbours of particle i and empties the list.
     #[inline(always)]
-    fn add<L: Lanes>(&self, sums: &mut [L; 5], work: &Work, i: usize, list: &mut List, p: [f32; 3], shift: [f32; 3]) {
+    fn add<L: Lanes>(&self, sums: &mut [L; 6], work: &Work, i: usize, list: &mut List, p: [f32; 3], shift: [f32; 3]) {
         pad(list, i);
         let (zero, one) = (L::splat(0.0), L::splat(1.0));
         let r = work.records[i];
@@ -194,6 +215,8 @@ impl Continuity {
             let apart = h[2].mul_add(d[2], h[1].mul_add(d[1], h[0].mul_add(d[0], apart)));
             sums[0] = closing.mul_add(g, sums[0]);
             sums[1] = apart.mul_add(g, sums[1]);
+            let w4 = w2.mul(w2);
+            sums[5] = w4.mul(w4).mul_add(L::splat(Cored::CORE as f32), w2.mul_add(w, sums[5]));
             for a in 0..3 {
                 sums[2 + a] = d[a].mul_add(g, sums[2 + a]);
             }
