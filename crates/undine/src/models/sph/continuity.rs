@@ -27,7 +27,7 @@ const DIFFUSION: f64 = 0.1;
 const BULK: f64 = 0.5;
 /// How fast density is pulled to its sum inside the fluid, × c/Δ: slow beside diffusion, so that the sum's noise is
 /// averaged over many particles.
-const PULL: f64 = 0.01;
+const PULL: f64 = 0.005;
 /// Share of the core in the sum that density is pulled to. With a half, cubic, face- and body-centred packings
 /// have the same density to 0.4 %, so that the sum does not care how particles settle.
 const SUM_CORE: f32 = 0.5;
