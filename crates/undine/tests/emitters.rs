@@ -153,7 +153,7 @@ fn the_cap_on_particles_holds_and_outflow_makes_room_again() {
     world.input(Action::Switch { name: "drain".into(), on: true });
     world.step().unwrap_or_else(|e| panic!("{e}"));
     run(&mut world, 0.53);
-    assert!(world.len() < 250 && world.len() > 0, "{}", world.len());
+    assert!(world.len() < 250 && !world.is_empty(), "{}", world.len());
 }
 
 #[test]
