@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::lists::{List, pad, scan};
 use super::continuity::core_gradient;
-use super::params::{Params, STRESS_FACTOR};
+use super::params::{COHESION_ZERO, Params, STRESS_FACTOR};
 use super::wall_kernels::{WallAction, WallKernels};
 use super::work::{PRESSURE, Record, VOLUME, Work};
 use crate::kernels::Cored;
@@ -34,6 +34,8 @@ pub struct Forces {
     tension: u8,
     /// Per fluid.
     fluids: Vec<FluidConstants>,
+    /// Ratio of `cohesion` and `stress`, the same for all fluids.
+    cohesion_per_stress: f32,
     /// Pressure force per pressure and kernel polynomial, N/Pa.
     pressure: f32,
     /// Gradient and Laplacian of the colour field.
@@ -53,6 +55,8 @@ struct FluidConstants {
     damping: f32,
     /// Capillary force per |n| h of the surface and kernel polynomial, N.
     stress: f32,
+    /// Amplitude of the cohesion between particles, N.
+    cohesion: f32,
     /// σ, N/m.
     tension: f32,
     /// μ, Pa s.
@@ -127,12 +131,14 @@ impl Forces {
                         viscosity: (f.viscosity * viscosity) as f32,
                         damping: (impedance * damping) as f32,
                         stress: (f.tension * stress) as f32,
+                        cohesion: p.cohesion(f.tension) as f32,
                         tension: f.tension as f32,
                         mu: f.viscosity as f32,
                         impedance: impedance as f32,
                     }
                 })
                 .collect(),
+            cohesion_per_stress: (p.cohesion(1.0) / stress) as f32,
             pressure: pressure as f32,
             color_gradient: (945.0 / (32.0 * PI) * d.powi(3) / h.powi(4)) as f32,
             color_laplacian: (945.0 / (32.0 * PI) * d.powi(3) / h.powi(5)) as f32,
@@ -341,6 +347,7 @@ impl<'a, L: Lanes> Sums<'a, L> {
         let (own_p, own_volume) = (L::splat(r[PRESSURE]), L::splat(r[VOLUME].abs()));
         let own_v = [L::splat(r[4]), L::splat(r[5]), L::splat(r[6])];
         let pressure = L::splat(c.pressure);
+        let cohesion = L::splat(self.own.cohesion);
         let own = (L::splat(self.own.viscosity), L::splat(self.own.damping), L::splat(self.own.stress));
         let mut at = 0;
         while at < list.len {
@@ -358,7 +365,7 @@ impl<'a, L: Lanes> Sums<'a, L> {
             let both = p_j.add(own_p).mul(pressure);
             let w = one.sub(r2).max(zero);
             let w2 = w.mul(w);
-            let (radial, shear);
+            let (mut radial, shear);
             if PAPER {
                 // Eq. 10 with the spiky kernel, eq. 14 with the viscosity kernel.
                 let dist = r2.sqrt();
@@ -372,6 +379,12 @@ impl<'a, L: Lanes> Sums<'a, L> {
                 let g = core_gradient(w, w2).mul(volumes);
                 radial = closing.mul_add(damping, both).mul(g);
                 shear = g.mul(viscosity);
+            }
+            if TENSION == STRESS {
+                // Cohesion A s(1-s²)²(s²-z) between particles.
+                let cohesion = if MULTI { stress.mul(L::splat(c.cohesion_per_stress)) } else { cohesion };
+                let zero = L::splat(COHESION_ZERO as f32);
+                radial = cohesion.mul(w2).mul_add(zero.sub(r2), radial);
             }
             for a in 0..3 {
                 self.force[a] = dv[a].mul_add(shear, d[a].mul_add(radial, self.force[a]));

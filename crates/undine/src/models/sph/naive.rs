@@ -3,7 +3,7 @@
 
 use glam::DVec3;
 
-use super::params::{Params, STRESS_FACTOR};
+use super::params::{COHESION_ZERO, Params, STRESS_FACTOR};
 use super::work::{VOLUME, Work};
 use crate::kernels::{Kernel, Poly6, Cored, Spiky, Viscosity};
 use crate::neighbors::{Candidates, Grid};
@@ -80,6 +80,9 @@ pub fn terms(p: &Params, tension: TensionKind, own: &Neighbor, neighbors: &[Neig
             let pull = |n: DVec3| j.d / p.h * n.length() - n * n.dot(j.d / p.h) / n.length().max(1e-30);
             let factor = STRESS_FACTOR * f.tension / p.h * volumes * Cored(p.h).derivative(r) / r * p.h / p.lattice;
             t.tension += (pull(own.normal) + pull(j.normal)) * (factor / f.mass);
+            let s = r / p.h;
+            let hold = p.cohesion(f.tension) * s * (1.0 - s * s).powi(2) * (s * s - COHESION_ZERO);
+            t.tension -= unit * (hold / f.mass);
         }
     }
     if tension == TensionKind::ColorField && n.length() > 0.2 / p.h {
