@@ -168,6 +168,7 @@ fn run(world: &mut World, steps: usize) -> bool {
 
 /// Whether the scene ran.
 fn survives(text: &str) -> bool {
+    if std::env::var("SHOW").is_ok() { eprintln!("=====\n{text}"); }
     let begin = Instant::now();
     let ran = world(text).is_some_and(|mut world| run(&mut world, 3));
     assert!(begin.elapsed() < PATIENCE, "{:?} for\n{text}", begin.elapsed());
