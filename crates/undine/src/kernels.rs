@@ -63,7 +63,7 @@ impl Kernel for Poly6 {
 
 impl Cored {
     /// Share c of the core w⁸.
-    pub const CORE: f64 = 0.5;
+    pub const CORE: f64 = 1.0;
     /// Factor of w³ + c w⁸ for h = 1: 1 over ∫w³ = 64π/315 plus c ∫w⁸ = c 131072π/2078505.
     pub const FACTOR: f64 = 1.0 / (64.0 * PI / 315.0 + Self::CORE * 131_072.0 * PI / 2_078_505.0);
 

@@ -117,7 +117,7 @@ static MODEL: Table = Table {
             "Support radius h of the kernels. Raising it smooths and costs about its cube."),
         key("h", Number(LENGTH), Absent("smoothing × spacing"), "m",
             "Support radius by hand, instead of `smoothing`."),
-        key("compression", Number(above(0.0, 0.5)), Num(0.02), "",
+        key("compression", Number(above(0.0, 0.5)), Num(0.01), "",
             "Wanted density error at the greatest expected speed or depth. Raising it allows larger steps and softer fluid."),
         key("stiffness", Number(POSITIVE), Absent("from compression"), "m²/s²",
             "Stiffness k of p = k(ρ-ρ0), by hand. Raising it shortens the steps and stiffens the fluid."),

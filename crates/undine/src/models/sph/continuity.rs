@@ -14,7 +14,7 @@ use super::lists::{List, pad, scan};
 use super::params::Params;
 use super::wall_kernels::WallKernels;
 use super::work::{VOLUME, Work};
-use crate::kernels::Cored;
+use crate::kernels::{Cored, lattice_sum};
 use crate::models::Around;
 use crate::neighbors::{BUNCH, Candidates, Grid};
 use crate::simd::{Lanes, Portable};
@@ -28,6 +28,9 @@ const BULK: f64 = 0.5;
 /// How fast density is pulled to its sum inside the fluid, × c/Δ: slow beside diffusion, so that the sum's noise is
 /// averaged over many particles.
 const PULL: f64 = 0.01;
+/// Share of the core in the sum that density is pulled to. With a half, cubic, face- and body-centred packings
+/// have the same density to 0.4 %, so that the sum does not care how particles settle.
+const SUM_CORE: f32 = 0.5;
 /// Below this |∇c| h a particle is inside the fluid (Müller eq. 23). A flat surface has 1.1.
 pub const SURFACE: f32 = 0.4;
 
@@ -66,7 +69,7 @@ pub struct Rate {
 impl Continuity {
     /// Constants for a step of `dt`, s.
     pub fn new(p: &Params, gravity: DVec3, dt: f64) -> Self {
-        let slope = p.spacing.powi(3) * 6.0 * Cored::FACTOR / p.h.powi(4) / p.lattice;
+        let slope = p.spacing.powi(3) * 6.0 * Cored::FACTOR / p.h.powi(4) / p.lattice_gradient;
         let bulk = p.fluids.iter().map(|f| f.stiffness * f.density).fold(0.0, f64::max);
         let heaviest = p.fluids.iter().map(|f| f.density).fold(0.0, f64::max);
         Continuity {
@@ -75,7 +78,7 @@ impl Continuity {
             diffusion: (2.0 * DIFFUSION * p.spacing * p.sound() * slope / p.h) as f32,
             hydrostatic: (gravity * (heaviest * p.h / bulk)).as_vec3().to_array(),
             bulk: (BULK * p.spacing / p.sound()) as f32,
-            sum: (Cored::FACTOR * (p.spacing / p.h).powi(3) / p.lattice) as f32,
+            sum: (1.0 / lattice_sum(1.0, p.h / p.spacing, |_, r| sum_term((r * p.spacing / p.h).powi(2)))) as f32,
             pull: (PULL * dt * p.sound() / p.spacing) as f32,
             h: p.h as f32,
         }
@@ -178,7 +181,7 @@ impl Continuity {
                     convergence: convergence.sum(),
                     diffusion: diffusion.sum(),
                     color: [x.sum(), y.sum(), z.sum()],
-                    sum: sum.sum() - fillers[b] as f32 * (1.0 + Cored::CORE as f32),
+                    sum: sum.sum() - fillers[b] as f32 * (1.0 + SUM_CORE),
                 };
             }
             for list in &mut lists {
@@ -216,7 +219,7 @@ impl Continuity {
             sums[0] = closing.mul_add(g, sums[0]);
             sums[1] = apart.mul_add(g, sums[1]);
             let w4 = w2.mul(w2);
-            sums[5] = w4.mul(w4).mul_add(L::splat(Cored::CORE as f32), w2.mul_add(w, sums[5]));
+            sums[5] = w4.mul(w4).mul_add(L::splat(SUM_CORE), w2.mul_add(w, sums[5]));
             for a in 0..3 {
                 sums[2 + a] = d[a].mul_add(g, sums[2 + a]);
             }
@@ -224,6 +227,12 @@ impl Continuity {
         }
         list.len = 0;
     }
+}
+
+/// w³ + c w⁸ of the sum, from s².
+fn sum_term(s2: f64) -> f64 {
+    let w = 1.0 - s2;
+    w.powi(3) + f64::from(SUM_CORE) * w.powi(8)
 }
 
 /// g = w² + 8c/3 w⁷ of the cored kernel: ∇W = -6f/h⁴ g d.

@@ -99,7 +99,7 @@ impl Forces {
         let any = p.fluids.iter().any(|f| f.tension > 0.0);
         let d6 = d.powi(6);
         // σ(I - nn)|n|, with |n| in 1/h and both sides' parts added: (Π_i + Π_j) V_i V_j 6f/h⁴ s g.
-        let stress = STRESS_FACTOR / h * 6.0 * Cored::FACTOR * d6 / h.powi(4) / p.lattice;
+        let stress = STRESS_FACTOR / h * 6.0 * Cored::FACTOR * d6 / h.powi(4) / p.lattice_gradient;
         let (pressure, viscosity, damping) = match p.kernels {
             // ½(p_i + p_j) 45/πh⁴ (1-s)²; μ 45/πh⁵ (1-s); Monaghan's 1992 artificial viscosity as a pressure
             // ½αρc (Δ/r) v_closing.
@@ -110,8 +110,8 @@ impl Forces {
             // (p_i + p_j) V_i V_j 6f/h⁴ s g; μ 12f/h⁵ g (Morris 1997); the artificial viscosity
             // with (Δ/r)² taken as 1. g = w² + 8c/3 w⁷: only powers of r² are left, no root, no division.
             Kernels::Conservative => {
-                let pressure = 6.0 * Cored::FACTOR * d6 / h.powi(4) / p.lattice;
-                (pressure, 12.0 * Cored::FACTOR * d6 / h.powi(5) / p.lattice_laplacian, pressure * h / d)
+                let pressure = 6.0 * Cored::FACTOR * d6 / h.powi(4) / p.lattice_gradient;
+                (pressure, 12.0 * Cored::FACTOR * d6 / h.powi(5) / p.lattice_gradient, pressure * h / d)
             }
         };
         Forces {

@@ -42,8 +42,9 @@ pub struct Params {
     pub kernels: Kernels,
     /// Σ Δ³ W over the rest lattice. Densities are divided by it, so that the lattice at rest has ρ0.
     pub lattice: f64,
-    /// Morris' Laplacian of y²/2 over the rest lattice (exactly 1 for fine sampling). Viscosity is divided by it.
-    pub lattice_laplacian: f64,
+    /// The kernel's gradient of y, and Morris' Laplacian of y²/2, over the rest lattice (exactly 1 for fine
+    /// sampling; they are the same sum). Pressure, continuity and viscosity are divided by it.
+    pub lattice_gradient: f64,
     /// The fluids.
     pub fluids: Vec<FluidParams>,
     /// Greatest speed the stiffness was chosen for, m/s.
@@ -73,7 +74,7 @@ impl Params {
         let o = &scene.model.sph;
         let spacing = scene.model.spacing;
         let h = o.smoothing * spacing;
-        let (lattice, lattice_laplacian) = match o.kernels {
+        let (lattice, lattice_gradient) = match o.kernels {
             Kernels::Mueller => (lattice_sum(spacing, h, |_, r| Poly6(h).w(r)), 1.0),
             Kernels::Conservative => (
                 lattice_sum(spacing, h, |_, r| Cored(h).w(r)),
@@ -106,7 +107,7 @@ impl Params {
             h,
             kernels: o.kernels,
             lattice,
-            lattice_laplacian,
+            lattice_gradient,
             fluids,
             expected_speed,
             alpha: o.artificial_viscosity,

@@ -10,7 +10,7 @@ use std::f64::consts::PI;
 use glam::DVec3;
 
 use super::params::Params;
-use crate::kernels::{Kernel, Poly6, Cored, half_space_sum};
+use crate::kernels::{Cored, Kernel, Poly6, Spiky, half_space_sum, lattice_sum};
 use crate::scene::{Kernels, Slip};
 use crate::walls::Walls;
 
@@ -74,8 +74,8 @@ impl WallKernels {
             ),
             Kernels::Conservative => (
                 Box::new(|s| PI * f / h * (w(s).powi(4) / 4.0 + core * w(s).powi(9) / 9.0) / p.lattice),
-                Box::new(|s| 2.0 * PI * f / (h * h) * s * cored(s) / p.lattice),
-                Box::new(|s| 4.0 * PI * f / h.powi(3) * cored(s) / p.lattice_laplacian),
+                Box::new(|s| 2.0 * PI * f / (h * h) * s * cored(s) / p.lattice_gradient),
+                Box::new(|s| 4.0 * PI * f / h.powi(3) * cored(s) / p.lattice_gradient),
             ),
         };
         let mut walls = WallKernels {
@@ -85,14 +85,23 @@ impl WallKernels {
             gradient: table(&gradient),
             laplacian: table(&laplacian),
         };
-        // A smeared layer is not quite a lattice layer: fit the part at half a spacing, where fluid at rest is.
-        let missing = 1.0
-            - match p.kernels {
-                Kernels::Mueller => half_space_sum(d, h, 0, |_, r| Poly6(h).w(r)),
-                Kernels::Conservative => half_space_sum(d, h, 0, |_, r| Cored(h).w(r)),
-            } / p.lattice;
-        let fit = missing as f32 / walls.look(&walls.density, 0.5 * d);
-        walls.density.iter_mut().chain(&mut walls.gradient).for_each(|v| *v *= fit);
+        // A smeared layer is not quite a lattice layer: fit both parts at half a spacing, where fluid at rest is.
+        let w = |r: f64| match p.kernels {
+            Kernels::Mueller => Poly6(h).w(r),
+            Kernels::Conservative => Cored(h).w(r),
+        };
+        let slope = |r: f64| match p.kernels {
+            Kernels::Mueller => Spiky(h).derivative(r),
+            Kernels::Conservative => Cored(h).derivative(r) / p.lattice_gradient,
+        };
+        let missing = 1.0 - half_space_sum(d, h, 0, |_, r| w(r)) / p.lattice;
+        let push = lattice_sum(d, h, |x, r| if x[1] > 0.0 { -slope(r) * x[1] / r } else { 0.0 });
+        let (fit_density, fit_gradient) = (
+            missing as f32 / walls.look(&walls.density, 0.5 * d),
+            push as f32 / walls.look(&walls.gradient, 0.5 * d),
+        );
+        walls.density.iter_mut().for_each(|v| *v *= fit_density);
+        walls.gradient.iter_mut().for_each(|v| *v *= fit_gradient);
         walls
     }
 
