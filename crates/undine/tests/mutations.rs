@@ -116,8 +116,10 @@ kind = "density-error"
 ];
 
 /// The ends of the ranges that scenes allow, and beyond.
-const NUMBERS: [&str; 15] =
-    ["0", "-1", "1", "1e-12", "1e-6", "1e5", "1e6", "1e7", "-1e7", "1e9", "1e15", "1e-300", "1e308", "nan", "inf"];
+const NUMBERS: [&str; 15] = [
+    "0", "-1", "1", "1e-12", "1e-6", "1e5", "1e6", "1e7", "-1e7", "1e9", "1e15", "1e-300", "1e308", "nan",
+    "inf",
+];
 
 /// The text in pieces: words and numbers, and what stands between them.
 fn pieces(text: &str) -> Vec<&str> {

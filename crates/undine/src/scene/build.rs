@@ -110,7 +110,8 @@ fn build_domain(domain: &Reader, model: &Model) -> Domain {
         let length = max[axis] - min[axis];
         if !(shortest..=longest).contains(&length) {
             let message = format!("the periodic axis {name} is {} m long", short(length));
-            let expected = format!("two to {LONGEST_PERIOD} kernel supports: {shortest:.3e} to {longest:.3e} m");
+            let expected =
+                format!("two to {LONGEST_PERIOD} kernel supports: {shortest:.3e} to {longest:.3e} m");
             domain.fail("periodic", message, expected);
         }
         if open.iter().any(|side| side.0 == axis) {
