@@ -69,7 +69,7 @@ impl Axis {
             // Truncation is `floor` here, without its call into libm; a coordinate that rounds up to the full
             // period belongs to the last cell.
             Wrap::Ends | Wrap::Periodic(_) => ((local * self.scale) as i32).clamp(0, self.cells - 1),
-            Wrap::Shared => ((local * self.scale).floor() as i32).rem_euclid(self.cells),
+            Wrap::Shared => whole(local * self.scale).rem_euclid(self.cells),
         }
     }
 }
@@ -142,12 +142,11 @@ impl Grid {
             }
         }
         // If even the occupied stretches span too many cells (spray in all directions), let cells be shared:
-        // halve the longest axis until the grid fits.
+        // halve the longest axis until the grid fits. A period cannot share cells with itself; it gets wider ones.
         let mut size = sizes(&self.axis);
         let mut shared = [false; 3];
         while size.iter().product::<f64>() > budget {
-            let free = |a: &usize| matches!(self.axis[*a].wrap, Wrap::Ends) && size[*a] > 32.0;
-            let Some(a) = (0..3).filter(free).max_by(|&a, &b| size[a].total_cmp(&size[b])) else { break };
+            let Some(a) = (0..3).filter(|a| size[*a] > 32.0).max_by(|&a, &b| size[a].total_cmp(&size[b])) else { break };
             size[a] /= 2.0;
             shared[a] = true;
         }
@@ -156,7 +155,8 @@ impl Grid {
             let axis = &mut self.axis[a];
             match axis.wrap {
                 Wrap::Periodic(length) => {
-                    axis.cells = ((length * fine).floor() as i32).max(1);
+                    let most = if shared[a] { size[a] as i32 } else { i32::MAX };
+                    axis.cells = ((length * fine).floor() as i32).min(most).max(1);
                     axis.scale = axis.cells as f32 / length;
                 }
                 _ if shared[a] => {
@@ -325,8 +325,8 @@ impl Grid {
                 }
                 let reach = rest.sqrt() + SLACK;
                 let row = (cz * ay.cells + cy) * ax.cells;
-                let low = ((p[0] - reach) * ax.scale).floor() as i32;
-                let high = ((q[0] + reach) * ax.scale).floor() as i32;
+                let low = whole((p[0] - reach) * ax.scale);
+                let high = whole((q[0] + reach) * ax.scale);
                 match ax.wrap {
                     Wrap::Ends => {
                         if high >= 0 && low < ax.cells {
@@ -466,10 +466,16 @@ impl Candidates {
     }
 }
 
+/// Rounds down; places far from all particles (an emitter's) end where a few more cells do not overflow.
+#[inline]
+fn whole(x: f32) -> i32 {
+    x.floor().clamp(-1e9, 1e9) as i32
+}
+
 /// The rows of an axis around coordinates from x to y, both in the same row: row number, shift for the point,
 /// distance to the row.
 fn rows(axis: &Axis, x: f32, y: f32) -> [Option<(i32, f32, f32)>; 3] {
-    let c = (x * axis.scale).floor() as i32;
+    let c = whole(x * axis.scale);
     // A coordinate that rounds up to the full period belongs to the last cell.
     let c = if matches!(axis.wrap, Wrap::Periodic(_)) { c.clamp(0, axis.cells - 1) } else { c };
     let width = 1.0 / axis.scale;
@@ -640,6 +646,39 @@ mod tests {
         ) {
             let period = Period { min: DVec3::ZERO, max: DVec3::ONE, axes };
             agrees(&points, h, Some(&period));
+        }
+    }
+
+    #[test]
+    fn a_long_period_costs_no_cells() {
+        let axes_of = [[true, false, false], [false, true, true], [true; 3]];
+        for axes in axes_of {
+            let end = 1000.0;
+            let points: Vec<[f64; 3]> = (0..200)
+                .map(|i| if i % 2 == 0 { 0.01 * f64::from(i) } else { end - 0.01 * f64::from(i) })
+                .map(|x| [x, 0.5 * x, end - x])
+                .collect();
+            let period = Period { min: DVec3::ZERO, max: DVec3::splat(end), axes };
+            let s = sorted(&points, 0.1, Some(&period));
+            assert!(s.grid.start.len() < 70_000, "{} cells", s.grid.start.len());
+            agrees(&points, 0.1, Some(&period));
+        }
+    }
+
+    #[test]
+    fn places_beyond_all_numbers_have_no_neighbours() {
+        let scattered: Vec<[f64; 3]> = (0..300).map(|i| [f64::from(i * 7919 % 300); 3]).collect();
+        for points in [&[[0.0; 3]][..], &scattered[..]] {
+            let s = sorted(points, 1e-3, None);
+            let mut candidates = Candidates::default();
+            for far in [1e30, -1e30, 3e9, -3e9] {
+                s.grid.candidates_anywhere([far; 3], [far; 3], &mut candidates);
+                for (_, chunks) in candidates.groups() {
+                    for j in chunks.iter().flat_map(|c| c.range()) {
+                        assert!(!is_neighbor(std::array::from_fn(|a| far - s.local[j][a])));
+                    }
+                }
+            }
         }
     }
 

@@ -299,7 +299,7 @@ pub struct RunReport {
     pub step_max: f64,
     /// Particles at the end.
     pub particles: u64,
-    /// Boundary particles.
+    /// Walls: faces of the domain and bodies.
     pub walls: u64,
     /// Simulated time, s.
     pub simulated: f64,

@@ -367,7 +367,10 @@ impl World {
         let mut clock = Clock { time: from.get_f64()?, frame: from.get_u64()?, ..Clock::default() };
         clock.steps = from.get_u64()?;
         clock.last_step = from.get_f64()?;
-        if !clock.time.is_finite() || clock.time < 0.0 {
+        // Else the way to the next frame would be endless or backwards.
+        let fits = clock.frame < 1 << 53
+            && (self.frame_time(clock.frame)..self.frame_time(clock.frame + 1)).contains(&clock.time);
+        if !fits || clock.steps > 1 << 60 {
             return Err(damaged("the clock"));
         }
         let mut states = Vec::new();

@@ -17,6 +17,8 @@ use super::*;
 pub fn build_scene(file: &Reader, shapes: &ShapeBuilder) -> Scene {
     let model = build_model(&file.table("model"));
     let mut budget = Budget { spacing: model.spacing, most: model.max_particles as f64, used: 0.0 };
+    // What emitters make comes later, but the places where they make it are listed at the start.
+    let mut layers = Budget { ..budget };
     let fluids = build_fluids(&file.tables("fluid"), shapes, &mut budget);
     let solids = build_solids(&file.tables("solid"), shapes, &mut budget);
     let mut scene = Scene {
@@ -25,7 +27,7 @@ pub fn build_scene(file: &Reader, shapes: &ShapeBuilder) -> Scene {
         time: build_time(&file.table("time")),
         domain: file.maybe_table("domain").map(|domain| build_domain(&domain, &model)),
         boundaries: build_boundaries(&file.tables("boundary"), shapes),
-        emitters: build_emitters(&file.tables("emitter"), shapes, &fluids),
+        emitters: build_emitters(&file.tables("emitter"), shapes, &fluids, &mut layers),
         outflows: file.tables("outflow").iter().filter_map(|entry| build_outflow(entry, shapes)).collect(),
         forces: file.tables("force").iter().map(build_force).collect(),
         probes: build_probes(&file.tables("probe"), &fluids, &solids),
@@ -93,17 +95,24 @@ fn build_model(model: &Reader) -> Model {
     }
 }
 
+/// Longest periodic axis, in kernel supports: single precision still resolves a thousandth of a support there.
+const LONGEST_PERIOD: f64 = 10_000.0;
+
 fn build_domain(domain: &Reader, model: &Model) -> Domain {
     let (min, max) = (domain.vector("min"), domain.vector("max"));
     check_corners(domain, min, max);
     let periodic = domain.flags("periodic");
     let open: Vec<_> = domain.words("open").into_iter().filter_map(parse_side).collect();
-    let shortest = 2.0 * model.sph.smoothing * model.spacing;
+    let support = model.sph.smoothing * model.spacing;
+    // On a shorter axis a particle would see another one twice.
+    let (shortest, longest) = (2.0 * support, LONGEST_PERIOD * support);
     for (axis, name) in ["x", "y", "z"].into_iter().enumerate().filter(|(axis, _)| periodic[*axis]) {
-        if max[axis] - min[axis] < shortest {
-            let message = format!("the periodic axis {name} is {} m long", short(max[axis] - min[axis]));
-            // A particle must not see another one twice.
-            domain.fail("periodic", message, format!("at least two kernel supports: {} m", short(shortest)));
+        let length = max[axis] - min[axis];
+        if !(shortest..=longest).contains(&length) {
+            let message = format!("the periodic axis {name} is {} m long", short(length));
+            let expected =
+                format!("two to {LONGEST_PERIOD} kernel supports: {shortest:.3e} to {longest:.3e} m");
+            domain.fail("periodic", message, expected);
         }
         if open.iter().any(|side| side.0 == axis) {
             domain.fail(
@@ -155,7 +164,7 @@ pub fn default_name(kind: &str, index: usize) -> String {
     if index == 0 { kind.into() } else { format!("{kind}-{}", index + 1) }
 }
 
-/// How many particles (or nodes) the scene may still start with.
+/// How many particles (or nodes, or places of emitters) the scene may still start with.
 struct Budget {
     spacing: f64,
     most: f64,
@@ -310,11 +319,17 @@ fn find_name(entry: &Reader, key: &str, what: &str, names: &[&str]) -> Option<us
     index
 }
 
-fn build_emitters(entries: &[Reader], shapes: &ShapeBuilder, fluids: &[Fluid]) -> Vec<Emitter> {
+fn build_emitters(
+    entries: &[Reader],
+    shapes: &ShapeBuilder,
+    fluids: &[Fluid],
+    budget: &mut Budget,
+) -> Vec<Emitter> {
     let names = build_names(entries);
     let fluid_names: Vec<_> = fluids.iter().map(|fluid| &fluid.name[..]).collect();
     let build = |(entry, name): (&Reader, String)| {
         let shape = shapes.maybe_build(entry, &["disc", "box", "sphere", "cylinder", "mesh"])?;
+        budget.spend(entry, &shape);
         let direction = match (&shape, entry.maybe_direction("direction")) {
             (Shape::Disc { .. }, Some(_)) => {
                 entry.fail("direction", "a disc streams along its normal".into(), "no `direction`");

@@ -178,8 +178,11 @@ fn frame(axis: DVec3) -> ([DVec3; 3], usize) {
     (frame, main)
 }
 
+/// Rows of a lattice that cost as much as a point to be gone through.
+const ROWS_PER_POINT: f64 = 64.0;
+
 /// Upper bound of the points of [`fill_mesh`]: those of its box, or those whose cells lie in the mesh or within half
-/// a cell's diagonal of a triangle.
+/// a cell's diagonal of a triangle. A mesh that is thin but far spread counts for the rows that are searched.
 pub(super) fn mesh_count(mesh: &TriMesh, spacing: f64) -> f64 {
     if !mesh.is_closed() {
         return 0.0;
@@ -195,7 +198,8 @@ pub(super) fn mesh_count(mesh: &TriMesh, spacing: f64) -> f64 {
         .sum();
     let tips = 4.0 / 3.0 * pi * reach.powi(3) * mesh.triangles.len() as f64;
     let around = mesh.volume() + mesh.area() * reach + rims + tips;
-    box_count(min, max, spacing).min(around / spacing.powi(3))
+    let rows = layers(max.y - min.y, spacing) * layers(max.z - min.z, spacing);
+    box_count(min, max, spacing).min((around / spacing.powi(3)).max(rows / ROWS_PER_POINT))
 }
 
 /// A lattice centred in a mesh's box, those points inside a closed mesh. Points are told by the winding number along

@@ -93,7 +93,7 @@ static DOMAIN: Table = Table {
         key("min", Vector(PLACE), Required, "m", "Lowest corner."),
         key("max", Vector(PLACE), Required, "m", "Highest corner."),
         key("periodic", Kind::Switches, Flags([false; 3]), "",
-            "Axes that wrap around; such an axis is at least two kernel supports long."),
+            "Axes that wrap around; such an axis is 2 to 10,000 kernel supports long."),
         key("open", Words(&["-x", "+x", "-y", "+y", "-z", "+z"]), NoWords, "", "Sides without a wall."),
         key("slip", Choice(SLIPS), Word("free-slip"), "",
             "Whether fluid sticks to the walls or slides along them."),

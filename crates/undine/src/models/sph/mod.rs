@@ -42,6 +42,9 @@ use crate::state::particles::{BLOCK, Particles};
 /// A particle faster than this many speeds of sound is running away.
 const RUNAWAY: f64 = 10.0;
 
+/// No run gets a particle so far, m.
+const FARTHEST: f64 = 1e18;
+
 /// The SPH model.
 pub struct Sph {
     params: Params,
@@ -159,6 +162,16 @@ impl Sph {
             self.forces.apply(&self.work, &self.grid, &mut self.particles, around, &self.walls, half);
     }
 
+    /// Stops before a particle that is nowhere is sorted: the forces of the first step come from a scene, those of
+    /// a resumed one from a file, and neither went through [`Sph::guard`].
+    fn guard_places(&self, time: f64) -> Result<(), Trouble> {
+        let Particles { x, y, z, velocity, id, .. } = &self.particles;
+        let lost = |i: &usize| !(x[*i] + y[*i] + z[*i]).is_finite();
+        let Some(i) = (0..x.len()).into_par_iter().find_first(lost) else { return Ok(()) };
+        let value = f64::from(glam::Vec3::from(velocity[i]).length());
+        Err(Trouble { term: "velocity", value, particle: id[i], position: [x[i], y[i], z[i]], time })
+    }
+
     /// Stops a state that must not go on and names the term to blame.
     fn guard(&self, time: f64) -> Result<(), Trouble> {
         let speed = f64::from(self.extremes.speed2).sqrt();
@@ -187,6 +200,7 @@ impl Solver for Sph {
 
     fn step(&mut self, dt: f64, around: &Around, passes: &mut Passes) -> Result<(), Trouble> {
         passes.time("move", || self.advance(dt, around));
+        self.guard_places(around.time)?;
         self.sort_and_sum(dt, around, passes);
         passes.time("force", || self.forces(around, (0.5 * dt) as f32));
         self.guard(around.time)
@@ -313,9 +327,13 @@ impl Solver for Sph {
         if p.fluid.iter().any(|f| *f as usize >= self.params.fluids.len()) {
             return Err(damaged("a particle belongs to no fluid of the scene"));
         }
-        let finite = |a: &[f64]| a.iter().all(|v| v.is_finite());
-        if !(finite(&p.x) && finite(&p.y) && finite(&p.z)) {
+        let near = |a: &[f64]| a.iter().all(|v| v.abs() < FARTHEST);
+        if !(near(&p.x) && near(&p.y) && near(&p.z)) {
             return Err(damaged("a particle is nowhere"));
+        }
+        let finite = |a: &[[f32; 3]]| a.as_flattened().iter().all(|v| v.is_finite());
+        if !(finite(&p.velocity) && finite(&p.acceleration)) {
+            return Err(damaged("a particle's motion is no number"));
         }
         let extremes = from.get_f32s()?;
         let [speed2, acceleration2] = extremes[..] else { return Err(damaged("step statistics")) };

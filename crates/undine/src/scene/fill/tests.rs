@@ -105,3 +105,13 @@ fn an_open_mesh_is_not_filled() {
     let shape = Shape::Mesh(Arc::new(open));
     assert!(!shape.is_closed() && shape.fill(0.1).is_empty() && shape.fill_count_estimate(0.1) == 0.0);
 }
+
+#[test]
+fn a_needle_across_much_space_counts_for_the_rows_that_are_searched() {
+    let far = DVec3::splat(1e6);
+    let vertices = vec![DVec3::ZERO, DVec3::X, DVec3::Y, far];
+    let needle = TriMesh::new(vertices, vec![[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]]).unwrap();
+    assert!(needle.is_closed());
+    assert!(mesh_count(&needle, 0.01) > 1e12, "{:e}", mesh_count(&needle, 0.01));
+    assert!(fill_mesh(&needle, 0.01).is_empty());
+}

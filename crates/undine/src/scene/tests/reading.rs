@@ -178,7 +178,15 @@ const WRONG: &[(&str, &[&str])] = &[
     ("[time]\nduration = 1e6\nframe_rate = 1e6", &["too many frames"]),
     (
         "[domain]\nmin = [0,0,0]\nmax = [1,1,0.3]\nperiodic = [false,false,true]",
-        &["two kernel supports: 0.4 m"],
+        &["two to 10000 kernel supports: 4.000e-1 to 2.000e3 m"],
+    ),
+    (
+        "[domain]\nmin = [0,0,-1e7]\nmax = [1,1,1]\nperiodic = [false,false,true]",
+        &["the periodic axis z is 1.0000001e7 m long"],
+    ),
+    (
+        "[[emitter]]\nspeed = 1\nshape = { sphere = { center = [0,0,0], radius = 1e4 } }",
+        &["particles are too many", "model.max_particles"],
     ),
     (
         "[domain]\nmin = [0,0,0]\nmax = [1,1,1]\nopen = ['up']",
