@@ -114,19 +114,17 @@ impl Grid {
         let n = position[0].len();
         let h = 1.0 / self.per_h;
         let budget = (CELLS_PER_PARTICLE * n as f64).max(CELLS_AT_LEAST);
-        let mut bounds = position.map(bounds_of);
-        for a in 0..3 {
-            let repeats = period.is_some_and(|p| p.axes[a]);
-            if let (true, Some(p)) = (repeats, period) {
-                bounds[a] = (p.min[a], p.max[a]);
+        for (a, (axis, x)) in self.axis.iter_mut().zip(position).enumerate() {
+            axis.runs.clear();
+            if let Some(p) = period.filter(|p| p.axes[a]) {
+                axis.runs.push(Run { low: p.min[a], high: p.max[a], shift: -p.min[a] });
+                axis.wrap = Wrap::Periodic(((p.max[a] - p.min[a]) * self.per_h) as f32);
+            } else {
+                // One support of margin, so that rows and chords around a particle stay inside the grid.
+                let (low, high) = bounds_of(x);
+                axis.runs.push(Run { low, high, shift: h - low });
+                axis.wrap = Wrap::Ends;
             }
-            let (low, high) = bounds[a];
-            self.axis[a].runs.clear();
-            // One support of margin, so that rows and chords around a particle stay inside the grid.
-            let margin = if repeats { 0.0 } else { h };
-            self.axis[a].runs.push(Run { low, high, shift: margin - low });
-            self.axis[a].wrap =
-                if repeats { Wrap::Periodic(((high - low) * self.per_h) as f32) } else { Wrap::Ends };
         }
         let per_h = self.per_h;
         let sizes = |axis: &[Axis; 3]| -> [f64; 3] {
@@ -146,7 +144,10 @@ impl Grid {
         let mut size = sizes(&self.axis);
         let mut shared = [false; 3];
         while size.iter().product::<f64>() > budget {
-            let Some(a) = (0..3).filter(|a| size[*a] > 32.0).max_by(|&a, &b| size[a].total_cmp(&size[b])) else { break };
+            let Some(a) = (0..3).filter(|a| size[*a] > 32.0).max_by(|&a, &b| size[a].total_cmp(&size[b]))
+            else {
+                break;
+            };
             size[a] /= 2.0;
             shared[a] = true;
         }
@@ -551,7 +552,9 @@ mod tests {
         Sorted { grid, order, local }
     }
 
-    fn neighbors(s: &Sorted) -> Vec<(u32, u32)> {
+    type Pairs = Vec<(u32, u32)>;
+
+    fn neighbors(s: &Sorted) -> Pairs {
         let (mut pairs, mut candidates) = (Vec::new(), Candidates::default());
         for (k, &p) in s.local.iter().enumerate() {
             s.grid.candidates(p, p, &mut candidates);
@@ -570,7 +573,7 @@ mod tests {
     }
 
     /// All pairs whose distance is surely below h, and all that may be.
-    fn naive(points: &[[f64; 3]], h: f64, period: Option<&Period>) -> (Vec<(u32, u32)>, Vec<(u32, u32)>) {
+    fn naive(points: &[[f64; 3]], h: f64, period: Option<&Period>) -> (Pairs, Pairs) {
         let (mut sure, mut maybe) = (Vec::new(), Vec::new());
         for (i, a) in points.iter().enumerate() {
             for (j, b) in points.iter().enumerate() {

@@ -237,7 +237,7 @@ impl World {
         let limit = self.step_limit();
         let parts = (left / limit.step - 1e-9).ceil().max(1.0);
         // A billion steps a frame is no simulation any more.
-        if !(parts < 1e9) {
+        if parts.is_nan() || parts >= 1e9 {
             return Err(Trouble {
                 term: "time step",
                 particle: 0,

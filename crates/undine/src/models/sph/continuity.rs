@@ -167,7 +167,7 @@ impl Continuity {
     /// The loop itself, for any lanes.
     #[inline(always)]
     pub fn pairs_in<L: Lanes>(&self, work: &Work, grid: &Grid, first: usize, out: &mut [Rate]) {
-        let mut lists = [List::new(), List::new(), List::new(), List::new()];
+        let mut lists: [List; BUNCH] = Default::default();
         let mut candidates = Candidates::default();
         let (mut i, end) = (first, first + out.len());
         while i < end {

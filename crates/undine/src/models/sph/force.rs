@@ -15,7 +15,7 @@ use super::wall_kernels::{WallAction, WallKernels};
 use super::work::{PRESSURE, Record, VOLUME, Work};
 use crate::kernels::Cored;
 use crate::models::Around;
-use crate::neighbors::{Candidates, Grid};
+use crate::neighbors::{BUNCH, Candidates, Grid};
 use crate::scene::{Kernels, TensionKind};
 use crate::simd::{Lanes, Portable};
 use crate::state::particles::{BLOCK, Particles};
@@ -262,7 +262,7 @@ impl Forces {
         first: usize,
         out: &mut [[f32; 3]],
     ) {
-        let mut lists = [List::new(), List::new(), List::new(), List::new()];
+        let mut lists: [List; BUNCH] = Default::default();
         let mut candidates = Candidates::default();
         let (mut i, end) = (first, first + out.len());
         while i < end {
@@ -395,8 +395,8 @@ impl<'a, L: Lanes> Sums<'a, L> {
             if TENSION == COLOR {
                 // ∇W_poly6 and ∇²W_poly6 (eq. 16, 17) without their factors.
                 let g = volume.mul(w2);
-                for a in 0..3 {
-                    self.color[a] = d[a].mul_add(g, self.color[a]);
+                for (sum, d) in self.color.iter_mut().zip(d) {
+                    *sum = d.mul_add(g, *sum);
                 }
                 self.color[3] =
                     volume.mul(w).mul_add(L::splat(3.0).sub(r2.mul(L::splat(7.0))), self.color[3]);

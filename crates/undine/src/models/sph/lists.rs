@@ -19,14 +19,15 @@ pub struct List {
     pub len: usize,
 }
 
+impl Default for List {
+    fn default() -> Self {
+        List { index: [0; 8 * List::CHUNKS + 16], len: 0 }
+    }
+}
+
 impl List {
     /// Chunks after which the list is worked off.
     pub const CHUNKS: usize = 64;
-
-    /// An empty list.
-    pub fn new() -> Self {
-        List { index: [0; 8 * List::CHUNKS + 16], len: 0 }
-    }
 
     /// Adds `first` + each set bit of `near`.
     ///

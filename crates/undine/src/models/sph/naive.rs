@@ -133,5 +133,5 @@ pub fn largest_term(
         .max_by(|a, b| {
             (!a.1.is_finite(), a.1).partial_cmp(&(!b.1.is_finite(), b.1)).unwrap_or(std::cmp::Ordering::Equal)
         })
-        .filter(|(_, a)| !(*a < p.sound().powi(2) / p.spacing))
+        .filter(|(_, a)| !a.is_finite() || *a >= p.sound().powi(2) / p.spacing)
 }

@@ -38,6 +38,11 @@ impl Work {
         self.n
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.n == 0
+    }
+
     /// Copies sorted particles into working form.
     pub fn fill(&mut self, particles: &Particles, grid: &Grid) {
         let n = particles.len();
