@@ -28,6 +28,11 @@ const BULK: f64 = 0.5;
 /// How fast density is pulled to its sum inside the fluid, × c/Δ: slow beside diffusion, so that the sum's noise is
 /// averaged over many particles.
 const PULL: f64 = 0.005;
+/// Bounds of the relative density. Spray that flies apart does not get thinner as a fluid, it only loses its
+/// neighbours: without the lower bound it would meet the pool again as all but empty space. The upper one is far
+/// beyond any compression that the stiffness was chosen for.
+const LEAST: f32 = 0.98;
+const MOST: f32 = 1.25;
 /// Share of the core in the sum that density is pulled to. With a half, cubic, face- and body-centred packings
 /// have the same density to 0.4 %, so that the sum does not care how particles settle.
 const SUM_CORE: f32 = 0.5;
@@ -132,7 +137,8 @@ impl Continuity {
                 if length < SURFACE {
                     *rho += self.pull * (self.sum * sums[k].sum + held - *rho);
                 }
-                compression[k] = *rho - 1.0 + self.bulk * rate;
+                *rho = rho.clamp(LEAST, MOST);
+                compression[k] = *rho - 1.0 + (self.bulk * rate).clamp(-0.05, 0.05);
                 let root = 1.0 / length.sqrt();
                 surface[k] =
                     if length > SURFACE { [n[0] * root, n[1] * root, n[2] * root, length] } else { [0.0; 4] };

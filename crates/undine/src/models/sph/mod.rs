@@ -2,13 +2,15 @@
 //!
 //! | equation | here |
 //! |---|---|
-//! | 3, 20 density | [`density`] |
+//! | 3, 20 density | [`density`]; along the flow: [`continuity`] |
 //! | 10, 21 pressure force; 14, 22 viscosity | [`force`] |
 //! | 12 state equation | [`pressure`] |
 //! | 15-19 surface tension by colour field | [`force`], `tension = "color-field"` |
 //! | 23, 24 surface particles, normals | [`normals`] |
 //! | 3.4 collisions | [`crate::walls`], [`wall_kernels`] |
 //! | 3.6 leap-frog | [`Sph::step`], kick-drift-kick |
+//!
+//! `docs/sph.md` tells what differs from the paper by default, and why.
 
 pub mod continuity;
 pub mod density;
