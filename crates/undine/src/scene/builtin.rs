@@ -22,6 +22,14 @@ macro_rules! builtin {
 builtin! {
     "dam-break"
     "drop"
+    "horvath-15k"
+    "horvath-30k"
+    "horvath-45k"
+    "horvath-60k"
+    "pour"
+    "splash"
+    "swirl"
+    "two-fluids"
 }
 
 /// The built-in scene of this name; `dam-break.toml` is as good as `dam-break`.

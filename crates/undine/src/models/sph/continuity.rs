@@ -27,7 +27,7 @@ const DIFFUSION: f64 = 0.1;
 const BULK: f64 = 0.5;
 /// How fast density is pulled to its sum inside the fluid, × c/Δ: slow beside diffusion, so that the sum's noise is
 /// averaged over many particles.
-const PULL: f64 = 0.01;
+const PULL: f64 = 0.005;
 /// Share of the core in the sum that density is pulled to. With a half, cubic, face- and body-centred packings
 /// have the same density to 0.4 %, so that the sum does not care how particles settle.
 const SUM_CORE: f32 = 0.5;
@@ -78,7 +78,8 @@ impl Continuity {
             diffusion: (2.0 * DIFFUSION * p.spacing * p.sound() * slope / p.h) as f32,
             hydrostatic: (gravity * (heaviest * p.h / bulk)).as_vec3().to_array(),
             bulk: (BULK * p.spacing / p.sound()) as f32,
-            sum: (1.0 / lattice_sum(1.0, p.h / p.spacing, |_, r| sum_term((r * p.spacing / p.h).powi(2)))) as f32,
+            sum: (1.0 / lattice_sum(1.0, p.h / p.spacing, |_, r| sum_term((r * p.spacing / p.h).powi(2))))
+                as f32,
             pull: (PULL * dt * p.sound() / p.spacing) as f32,
             h: p.h as f32,
         }
@@ -87,7 +88,14 @@ impl Continuity {
     /// Advances all densities by the step and writes volumes and surface normals into the working arrays.
     ///
     /// The volume written is that of the density the pressure is to see: with the bulk viscosity in it.
-    pub fn apply(&self, work: &mut Work, grid: &Grid, particles: &mut Particles, around: &Around, walls: &WallKernels) {
+    pub fn apply(
+        &self,
+        work: &mut Work,
+        grid: &Grid,
+        particles: &mut Particles,
+        around: &Around,
+        walls: &WallKernels,
+    ) {
         let Particles { x, y, z, velocity, density, .. } = particles;
         let (x, y, z, velocity) = (&x[..], &y[..], &z[..], &velocity[..]);
         let mut surface = std::mem::take(&mut work.surface);
@@ -108,10 +116,15 @@ impl Continuity {
                 let mut n = sums[k].color.map(|v| -v * self.rate * self.h);
                 let mut held = 0.0;
                 if around.walls.is_near(p) {
-                    let (wall_rate, wall) = walls.rate(around.walls, p, glam::Vec3::from(velocity[i]).as_dvec3());
+                    let (wall_rate, wall) =
+                        walls.rate(around.walls, p, glam::Vec3::from(velocity[i]).as_dvec3());
                     rate += wall_rate;
                     held = walls.density(around.walls, p);
-                    n = [n[0] + wall.x as f32 * self.h, n[1] + wall.y as f32 * self.h, n[2] + wall.z as f32 * self.h];
+                    n = [
+                        n[0] + wall.x as f32 * self.h,
+                        n[1] + wall.y as f32 * self.h,
+                        n[2] + wall.z as f32 * self.h,
+                    ];
                 }
                 let rate = *rho * rate;
                 *rho += self.dt * (rate + self.diffusion * sums[k].diffusion);
@@ -121,11 +134,8 @@ impl Continuity {
                 }
                 compression[k] = *rho - 1.0 + self.bulk * rate;
                 let root = 1.0 / length.sqrt();
-                surface[k] = if length > SURFACE {
-                    [n[0] * root, n[1] * root, n[2] * root, length]
-                } else {
-                    [0.0; 4]
-                };
+                surface[k] =
+                    if length > SURFACE { [n[0] * root, n[1] * root, n[2] * root, length] } else { [0.0; 4] };
             }
         });
         work.records.par_chunks_mut(8 * BLOCK).enumerate().for_each(|(block, records)| {
@@ -193,7 +203,15 @@ impl Continuity {
 
     /// Adds all listed neighbours of particle i and empties the list.
     #[inline(always)]
-    fn add<L: Lanes>(&self, sums: &mut [L; 6], work: &Work, i: usize, list: &mut List, p: [f32; 3], shift: [f32; 3]) {
+    fn add<L: Lanes>(
+        &self,
+        sums: &mut [L; 6],
+        work: &Work,
+        i: usize,
+        list: &mut List,
+        p: [f32; 3],
+        shift: [f32; 3],
+    ) {
         pad(list, i);
         let (zero, one) = (L::splat(0.0), L::splat(1.0));
         let r = work.records[i];

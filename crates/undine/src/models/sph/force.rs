@@ -8,8 +8,8 @@ use std::f64::consts::PI;
 use glam::DVec3;
 use rayon::prelude::*;
 
-use super::lists::{List, pad, scan};
 use super::continuity::core_gradient;
+use super::lists::{List, pad, scan};
 use super::params::{COHESION_ZERO, Params, STRESS_FACTOR};
 use super::wall_kernels::{WallAction, WallKernels};
 use super::work::{PRESSURE, Record, VOLUME, Work};
@@ -452,8 +452,9 @@ impl<'a, L: Lanes> Sums<'a, L> {
             if length > self.c.color_threshold {
                 let filled = 3.0 * self.fillers as f32 * self.record[VOLUME].abs();
                 let laplacian = -self.c.color_laplacian * (self.color[3].sum() - filled);
-                let scale =
-                    -self.own.tension * laplacian / length * self.record[VOLUME].abs() * self.c.spacing3 as f32;
+                let scale = -self.own.tension * laplacian / length
+                    * self.record[VOLUME].abs()
+                    * self.c.spacing3 as f32;
                 f = std::array::from_fn(|a| n[a].mul_add(scale, f[a]));
             }
         }

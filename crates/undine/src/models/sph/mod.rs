@@ -137,7 +137,14 @@ impl Sph {
         });
         passes.time("density", || match self.params.kernels {
             Kernels::Mueller => {
-                density::density(&mut self.work, &self.grid, &self.particles, around, &self.walls, &self.params);
+                density::density(
+                    &mut self.work,
+                    &self.grid,
+                    &self.particles,
+                    around,
+                    &self.walls,
+                    &self.params,
+                );
             }
             Kernels::Conservative => {
                 let c = Continuity::new(&self.params, around.fields.gravity, dt);
@@ -305,7 +312,15 @@ impl Solver for Sph {
         p.density = from.get_f32s()?;
         p.id = from.get_u32s()?;
         p.fluid = from.get_u8s()?;
-        let lengths = [p.x.len(), p.y.len(), p.z.len(), p.velocity.len(), p.acceleration.len(), p.density.len(), p.id.len()];
+        let lengths = [
+            p.x.len(),
+            p.y.len(),
+            p.z.len(),
+            p.velocity.len(),
+            p.acceleration.len(),
+            p.density.len(),
+            p.id.len(),
+        ];
         if lengths.iter().any(|l| *l != n) || p.fluid.len() != n {
             return Err(damaged("particle arrays differ in length"));
         }

@@ -5,7 +5,7 @@ use glam::DVec3;
 
 use super::params::{COHESION_ZERO, Params, STRESS_FACTOR};
 use super::work::{VOLUME, Work};
-use crate::kernels::{Kernel, Poly6, Cored, Spiky, Viscosity};
+use crate::kernels::{Cored, Kernel, Poly6, Spiky, Viscosity};
 use crate::neighbors::{Candidates, Grid};
 use crate::scene::{Kernels, TensionKind};
 use crate::state::particles::Particles;
@@ -71,14 +71,18 @@ pub fn terms(p: &Params, tension: TensionKind, own: &Neighbor, neighbors: &[Neig
             Kernels::Conservative => {
                 let slope = Cored(p.h).derivative(r);
                 let both = own.pressure + j.pressure + impedance * (r / p.spacing) * closing;
-                (volumes * both * slope / p.lattice_gradient, -2.0 * mu * volumes * slope / r / p.lattice_gradient)
+                (
+                    volumes * both * slope / p.lattice_gradient,
+                    -2.0 * mu * volumes * slope / r / p.lattice_gradient,
+                )
             }
         };
         t.pressure -= unit * (pressure / f.mass);
         t.viscosity += difference * (viscosity / f.mass);
         if tension == TensionKind::Stress && j.fluid == own.fluid {
             let pull = |n: DVec3| j.d / p.h * n.length() - n * n.dot(j.d / p.h) / n.length().max(1e-30);
-            let factor = STRESS_FACTOR * f.tension / p.h * volumes * Cored(p.h).derivative(r) / r * p.h / p.lattice_gradient;
+            let factor = STRESS_FACTOR * f.tension / p.h * volumes * Cored(p.h).derivative(r) / r * p.h
+                / p.lattice_gradient;
             t.tension += (pull(own.normal) + pull(j.normal)) * (factor / f.mass);
             let s = r / p.h;
             let hold = p.cohesion(f.tension) * s * (1.0 - s * s).powi(2) * (s * s - COHESION_ZERO);

@@ -22,7 +22,11 @@ impl PressureStep for StateEquation {
     fn solve(&self, params: &Params, fluid: &[u8], compression: &[f32], records: &mut [Record]) {
         let bulk: Vec<f32> = params.fluids.iter().map(|f| (f.stiffness * f.density) as f32).collect();
         let kept = params.negative_pressure as f32;
-        let blocks = (records.par_chunks_mut(8 * BLOCK), fluid.par_chunks(8 * BLOCK), compression.par_chunks(8 * BLOCK));
+        let blocks = (
+            records.par_chunks_mut(8 * BLOCK),
+            fluid.par_chunks(8 * BLOCK),
+            compression.par_chunks(8 * BLOCK),
+        );
         blocks.into_par_iter().for_each(|(records, fluid, compression)| {
             for ((r, &f), &c) in records.iter_mut().zip(fluid).zip(compression) {
                 let p = bulk[f as usize] * c;

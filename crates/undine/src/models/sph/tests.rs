@@ -112,7 +112,9 @@ fn forces_agree(pairs: impl Fn(&Sph, &mut [[f32; 3]])) {
                 let (scene, mut sph) = jumble(kernels, tension, fluids);
                 let walls = crate::walls::Walls::new(&scene);
                 let fields = crate::fields::Fields::new(&scene);
-                sph.sort_and_sum(0.0, &Around { time: 0.0, walls: &walls, fields: &fields },
+                sph.sort_and_sum(
+                    0.0,
+                    &Around { time: 0.0, walls: &walls, fields: &fields },
                     &mut Passes::default(),
                 );
                 let mut fast = vec![[0.0; 3]; sph.len()];
