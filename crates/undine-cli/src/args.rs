@@ -122,7 +122,7 @@ pub struct RunArgs {
     #[arg(long)]
     pub quiet: bool,
 
-    /// Play back recorded input: a TOML file of [[event]] entries (times in s), as --record writes
+    /// Play back recorded input: a TOML file of `[[event]]` entries (times in s), as --record writes
     #[arg(long, value_name = "FILE")]
     pub events: Option<PathBuf>,
 

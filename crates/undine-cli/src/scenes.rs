@@ -67,7 +67,7 @@ fn row(name: &'static str, scene: &Scene) -> Row {
 }
 
 /// The name of a model in scene files.
-pub fn model_name(kind: ModelKind) -> &'static str {
+fn model_name(kind: ModelKind) -> &'static str {
     match kind {
         ModelKind::Sph => "sph",
         ModelKind::Mac => "mac",

@@ -1,13 +1,14 @@
 //! `undine validate`: measured against references.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::failure::Usage;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use undine::validate::{self as cases, Case, Check, Outcome};
+
+use crate::failure::Usage;
+use crate::text::{print, print_json};
 
 /// Measures the models against references, with errors and plots.
 #[derive(clap::Args, Debug)]
@@ -40,9 +41,8 @@ pub fn validate(args: &ValidateArgs) -> anyhow::Result<()> {
         std::fs::create_dir_all(dir).with_context(|| format!("cannot make the folder {}", dir.display()))?;
     }
     let mut checks: Vec<Check> = Vec::new();
-    let mut stdout = std::io::stdout().lock();
     if !args.json {
-        writeln!(stdout, "{}", header())?;
+        print(&header())?;
     }
     for case in cases {
         let outcome = watch(case, args);
@@ -51,16 +51,16 @@ pub fn validate(args: &ValidateArgs) -> anyhow::Result<()> {
         }
         if !args.json {
             for check in &outcome.checks {
-                writeln!(stdout, "{}", row(check))?;
+                print(&row(check))?;
             }
         }
         checks.extend(outcome.checks);
     }
     let failed = checks.iter().filter(|c| !c.pass).count();
     if args.json {
-        writeln!(stdout, "{}", json!({ "cases": checks.iter().map(to_json).collect::<Vec<_>>() }))?;
+        print_json(&json!({ "cases": checks.iter().map(to_json).collect::<Vec<_>>() }))?;
     } else {
-        writeln!(stdout, "{} of {} checks pass", checks.len() - failed, checks.len())?;
+        print(&format!("{} of {} checks pass\n", checks.len() - failed, checks.len()))?;
     }
     anyhow::ensure!(failed == 0, "{failed} of {} checks fail", checks.len());
     Ok(())
@@ -97,14 +97,14 @@ fn unknown(name: &str) -> String {
 
 fn header() -> String {
     format!(
-        "{:<15} {:<5} {:>10} {:>10} {:>9} {:>8} {:<4}  {}",
+        "{:<15} {:<5} {:>10} {:>10} {:>9} {:>8} {:<4}  {}\n",
         "case", "model", "measured", "reference", "error", "gate", "pass", "what"
     )
 }
 
 fn row(c: &Check) -> String {
     format!(
-        "{:<15} {:<5} {:>10} {:>10} {:>9} {:>8} {:<4}  {}",
+        "{:<15} {:<5} {:>10} {:>10} {:>9} {:>8} {:<4}  {}\n",
         c.case,
         c.model,
         number(c.measured),

@@ -140,6 +140,9 @@ impl Session {
         if self.saved_frame.is_none() {
             self.write_frame()?;
             self.checkpoint()?;
+        } else {
+            // If it is killed now, it must not pass for the complete run that it goes on from.
+            self.folder.write_report(&self.report(false))?;
         }
         let mut progress = Progress::new(self.args.quiet, clock.frame, self.last, clock.time);
         let mut ending = Ending::Done;
@@ -235,9 +238,18 @@ impl Session {
 
     /// Writes the report and the recorded input.
     pub fn close(&mut self, complete: bool) -> Result<RunReport> {
+        let report = self.report(complete);
+        if let Some(path) = &self.args.record {
+            write_text(path, &events_to_toml(self.world.record()))?;
+        }
+        self.folder.write_report(&report)?;
+        Ok(report)
+    }
+
+    fn report(&self, complete: bool) -> RunReport {
         let (clock, scene) = (self.world.clock(), self.world.scene());
         let history = self.history_so_far();
-        let report = RunReport {
+        RunReport {
             scene: self.args.scene.scene.clone(),
             title: scene.title.clone(),
             version: env!("CARGO_PKG_VERSION").into(),
@@ -255,12 +267,7 @@ impl Session {
             simulated: clock.time,
             wall: history.wall,
             passes: history.passes,
-        };
-        if let Some(path) = &self.args.record {
-            write_text(path, &events_to_toml(self.world.record()))?;
         }
-        self.folder.write_report(&report)?;
-        Ok(report)
     }
 
     /// The setting that halves the step.

@@ -31,7 +31,7 @@ fn the_smallest_scene_has_the_documented_defaults() {
     assert_eq!((scene.domain, scene.camera), (None, None));
     assert_eq!((scene.model.kind, scene.model.max_particles), (ModelKind::Sph, 20_000_000));
     assert_eq!((scene.model.sph.smoothing, scene.model.sph.artificial_viscosity), (2.0, 0.05));
-    assert_eq!((scene.model.sph.compression, scene.model.sph.cfl), (0.02, 1.0));
+    assert_eq!((scene.model.sph.compression, scene.model.sph.cfl), (0.01, 1.0));
     assert_eq!(scene.model.sph.tension, TensionKind::Stress);
     let fluid = &scene.fluids[0];
     assert_eq!((&fluid.name[..], fluid.density), ("fluid", 1000.0));
