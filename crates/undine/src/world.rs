@@ -410,7 +410,9 @@ fn starting_fluid(scene: &Scene, walls: &Walls) -> (Vec<Birth>, StartReport) {
     let mut report = StartReport::default();
     for (fluid, f) in scene.fluids.iter().enumerate() {
         let Some(shape) = &f.shape else { continue };
-        for p in shape.fill(d) {
+        let places = shape.fill(d);
+        births.reserve_exact(places.len());
+        for p in places {
             let outside = scene.domain.as_ref().is_some_and(|b| p.cmplt(b.min).any() || p.cmpgt(b.max).any());
             if outside || walls.distance(p, d) < START_GAP * d {
                 report.in_walls += 1;

@@ -59,6 +59,18 @@ impl Particles {
         [&self.x, &self.y, &self.z]
     }
 
+    /// Makes room for exactly so many more, where growing by doubling would waste memory (at the start).
+    pub fn reserve_exact(&mut self, more: usize) {
+        for a in [&mut self.x, &mut self.y, &mut self.z] {
+            a.reserve_exact(more);
+        }
+        self.velocity.reserve_exact(more);
+        self.acceleration.reserve_exact(more);
+        self.density.reserve_exact(more);
+        self.id.reserve_exact(more);
+        self.fluid.reserve_exact(more);
+    }
+
     /// Adds a particle at the end.
     pub fn push(&mut self, position: [f64; 3], velocity: [f32; 3], acceleration: [f32; 3], fluid: u8) {
         self.x.push(position[0]);

@@ -214,6 +214,9 @@ impl Solver for Sph {
     }
 
     fn insert(&mut self, births: &[Birth]) -> usize {
+        if self.particles.is_empty() {
+            self.particles.reserve_exact(births.len());
+        }
         for b in births {
             self.particles.push(
                 b.position.to_array(),

@@ -200,35 +200,3 @@ fn faults_are_named() {
     assert!(message(&corners, &[[0, 1, 1]]).contains("found none"));
     assert!(message(&[DVec3::ZERO, DVec3::X, 2.0 * DVec3::X], &[[0, 1, 2]]).contains("found none"));
 }
-
-/// Prints the cost of the queries: `cargo test --release -p undine mesh_queries -- --ignored --nocapture`.
-#[test]
-#[ignore = "a measurement, not a check"]
-fn mesh_queries_are_fast() {
-    let start = std::time::Instant::now();
-    let mesh = TriMesh::icosphere(DVec3::ZERO, 1.0, 6).transformed(
-        DVec3::new(1.0, 0.7, 1.3),
-        DVec3::ZERO,
-        DVec3::ZERO,
-    );
-    println!("{} triangles built twice in {:?}", mesh.triangles.len(), start.elapsed());
-    let directions: Vec<DVec3> = (0..100_000)
-        .map(|k| {
-            let k = f64::from(k) * 0.01;
-            DVec3::new((1.3 * k).sin(), (2.1 * k).sin(), (3.7 * k).sin()).normalize_or(DVec3::X)
-                * DVec3::new(1.0, 0.7, 1.3)
-        })
-        .collect();
-    for (name, radius) in [("near", 1.01), ("inside near", 0.99), ("out of reach", 1.2), ("deep", 0.5)] {
-        let start = std::time::Instant::now();
-        let sum: f64 = directions
-            .iter()
-            .filter_map(|d| mesh.nearest_within(*d * radius, 0.05))
-            .map(|n| n.distance)
-            .sum();
-        println!("{name}: {:?} per query ({sum:.1})", start.elapsed() / directions.len() as u32);
-    }
-    let start = std::time::Instant::now();
-    let hits = directions.iter().filter(|d| mesh.crossing(**d * 0.99, **d * 1.01).is_some()).count();
-    println!("crossing: {:?} per query ({hits})", start.elapsed() / directions.len() as u32);
-}

@@ -123,17 +123,3 @@ fn deep_nesting_does_not_overflow_the_stack() {
         let _ = parse_set(SMALL, &[&format!("{}a=1", "a.".repeat(n)), &format!("a={}", "[".repeat(n))]);
     }
 }
-
-#[test]
-#[ignore = "a measurement, not a check"]
-fn a_long_recording_is_read_in_seconds() {
-    let event = "[[event]]\ntime = 1.5\nbrush = { id = 1, position = [0.1, 0.2, 0.3], radius = 0.1 }\n";
-    for count in [25_000, 50_000, 100_000] {
-        let text = event.repeat(count);
-        let start = std::time::Instant::now();
-        drop(toml_edit::Document::parse(&text[..]).unwrap());
-        let parsed = start.elapsed();
-        assert_eq!(parse_events(&text, "r.toml", None).unwrap().len(), count);
-        println!("{count} events: TOML {parsed:?}, all {:?}", start.elapsed() - parsed);
-    }
-}
