@@ -22,8 +22,8 @@ use crate::state::particles::{BLOCK, Particles};
 
 /// Diffusion coefficient δ of the density, dimensionless (0.1 is usual).
 const DIFFUSION: f64 = 0.1;
-/// Bulk viscosity, × ρ c Δ. Sound in a tank ten spacings deep dies down in two of its periods; the limit of the step is not touched
-/// up to 1.
+/// Bulk viscosity, × ρ c Δ. Without it a tank released from the uncompressed lattice was still bouncing after 2 s
+/// (pressure 48 % off in the coarse case, 5 % with it). 1 was no calmer.
 const BULK: f64 = 0.5;
 /// How fast density is pulled to its sum inside the fluid, × c/Δ: slow beside diffusion, so that the sum's noise is
 /// averaged over many particles.
