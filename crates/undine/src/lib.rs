@@ -18,6 +18,7 @@ pub mod run_folder;
 pub mod scene;
 pub mod simd;
 pub mod state;
+pub mod surface;
 pub mod validate;
 pub mod walls;
 pub mod world;
