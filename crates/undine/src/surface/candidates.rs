@@ -2,14 +2,14 @@
 
 use rayon::prelude::*;
 
-use super::cloud::{Cloud, EDGE, Key, rank};
+use super::cloud::{Around, Cloud, EDGE, Key, rank};
 use super::options::SurfaceError;
 
 /// Most blocks that are looked at; each takes a few hundred bytes at most before it holds triangles.
 const MOST_BLOCKS: usize = 1 << 22;
-/// A place counts as filled when the cube of two or more spacings around it holds this share of the particles that
-/// it holds at rest: a lattice aligned with the cubes fills some of them to 0.63.
-const FILLED: f32 = 0.6;
+/// A place counts as filled when it has this share of the particles that it has at rest, counted with weights that
+/// fall off linearly over a bin. The surface lies where about half of them are missing.
+const FILLED: f32 = 0.7;
 /// Most bins along the edge of a block in which particles are counted.
 const MOST_BINS: usize = 16;
 
@@ -54,47 +54,80 @@ fn tidy(keys: &mut Vec<Key>) {
 
 /// Keeps the blocks that are not filled all through; `spacing` in cells.
 ///
-/// A cavity so small that no cube misses so many of its particles escapes this; the walk of the surface finds all
+/// A cavity so small that no place misses so many of its particles escapes this; the walk of the surface finds all
 /// that is connected to what was kept, so no surface is ever left open.
 pub fn not_filled(cloud: &Cloud, blocks: Vec<Key>, spacing: f32) -> Vec<Key> {
-    // Bins of at least one spacing, a whole number of them to a block where blocks are larger.
-    let bins = ((EDGE as f32 / spacing) as usize).clamp(1, MOST_BINS);
-    let width = (EDGE as f32 / bins as f32).max(spacing);
-    let enough = (FILLED * (2.0 * width / spacing).powi(3)).ceil() as u32;
-    let n = bins + 2;
+    // Bins of at least one spacing, a whole number of them to a block. Blocks below that see too few particles.
+    let bins = ((EDGE as f32 / spacing) as usize).min(MOST_BINS);
+    if bins == 0 {
+        return blocks;
+    }
+    let enough = FILLED * (EDGE as f32 / bins as f32 / spacing).powi(3);
+    let counts = counts(cloud, bins);
     blocks
         .into_par_iter()
         .with_min_len(64)
         .map_init(
-            || vec![0u32; n * n * n],
-            |count, key| {
-                count.fill(0);
-                for (b, offset) in cloud.around(key, width) {
-                    for k in cloud.range(b) {
-                        let c: [f32; 3] =
-                            std::array::from_fn(|a| (cloud.local[a][k] + offset[a]) / width + 1.0);
-                        if c.iter().all(|&c| c >= 0.0 && c < n as f32) {
-                            count[(c[2] as usize * n + c[1] as usize) * n + c[0] as usize] += 1;
-                        }
-                    }
+            || (vec![0.0; (bins + 1).pow(3)], Vec::new()),
+            |(nodes, near), key| {
+                cloud.around(key, 1.0, near);
+                // A block with a missing neighbour is not surrounded by fluid.
+                if near.len() < 27 {
+                    return Some(key);
                 }
-                (!all_filled(count, n, enough)).then_some(key)
+                nodes.fill(0.0);
+                for block in near.iter() {
+                    add_counts(&counts, bins, block, nodes);
+                }
+                nodes.iter().any(|&n| n < enough).then_some(key)
             },
         )
         .flatten_iter()
         .collect()
 }
 
-/// Whether every two by two by two bins hold enough.
-fn all_filled(count: &mut [u32], n: usize, enough: u32) -> bool {
-    // Sums of neighbours, an axis at a time, in place: an entry needs only itself and a later one.
-    for step in [1, n, n * n] {
-        for i in 0..count.len() - step {
-            count[i] += count[i + step];
+/// What the particles of each block add to the nodes between its bins, the last ones included; x fastest.
+fn counts(cloud: &Cloud, bins: usize) -> Vec<f32> {
+    let per_cell = bins as f32 / EDGE as f32;
+    let n = bins + 1;
+    let mut counts = vec![0.0; cloud.keys.len() * n.pow(3)];
+    counts.par_chunks_mut(n.pow(3)).enumerate().with_min_len(64).for_each(|(b, counts)| {
+        for k in cloud.range(b) {
+            let x: [f32; 3] = std::array::from_fn(|a| cloud.local[a][k] * per_cell);
+            let c = x.map(|x| (x as usize).min(bins - 1));
+            let f: [f32; 3] = std::array::from_fn(|a| x[a] - c[a] as f32);
+            let first = (c[2] * n + c[1]) * n + c[0];
+            for (dz, wz) in [(0, 1.0 - f[2]), (n * n, f[2])] {
+                for (dy, wy) in [(0, 1.0 - f[1]), (n, f[1])] {
+                    let pair = &mut counts[first + dz + dy..][..2];
+                    pair[0] += wz * wy * (1.0 - f[0]);
+                    pair[1] += wz * wy * f[0];
+                }
+            }
+        }
+    });
+    counts
+}
+
+/// Adds what a block near by, or the block itself, adds to the nodes of a block.
+fn add_counts(counts: &[f32], bins: usize, from: &Around, nodes: &mut [f32]) {
+    let n = bins + 1;
+    let source = &counts[from.block as usize * n.pow(3)..][..n.pow(3)];
+    // First node there, first node here, and how many.
+    let [x, y, z] = from.step.map(|s| match s {
+        -1 => (bins, 0, 1),
+        0 => (0, 0, n),
+        _ => (0, bins, 1),
+    });
+    for k in 0..z.2 {
+        for j in 0..y.2 {
+            let from = ((z.0 + k) * n + y.0 + j) * n + x.0;
+            let to = ((z.1 + k) * n + y.1 + j) * n + x.1;
+            for i in 0..x.2 {
+                nodes[to + i] += source[from + i];
+            }
         }
     }
-    let last = n - 1;
-    (0..last).all(|z| (0..last).all(|y| count[(z * n + y) * n..][..last].iter().all(|&c| c >= enough)))
 }
 
 #[cfg(test)]

@@ -17,6 +17,10 @@ pub const EDGE: usize = 7;
 pub const POINTS: usize = EDGE + 1;
 /// Steps of a coordinate in a cell.
 const FINE: f32 = 65536.0;
+/// Particles beyond the last, which are nowhere.
+pub const PAD: usize = 8;
+/// Far out of everyone's reach, and its square still finite.
+pub const NOWHERE: f32 = 65536.0;
 /// Farthest block from the origin that is numbered.
 const FARTHEST: f64 = 1e9;
 
@@ -32,16 +36,14 @@ impl Hasher for KeyHasher {
         // The table uses the top bits and the low ones: fold.
         self.0 ^ (self.0 >> 29)
     }
+    // A key arrives as its twelve bytes.
     fn write(&mut self, bytes: &[u8]) {
-        for &b in bytes {
-            self.write_u32(u32::from(b));
-        }
+        let (words, rest) = bytes.as_chunks::<4>();
+        words.iter().for_each(|w| self.write_u32(u32::from_ne_bytes(*w)));
+        rest.iter().for_each(|b| self.write_u32(u32::from(*b)));
     }
     fn write_u32(&mut self, v: u32) {
         self.0 = (self.0.rotate_left(23) ^ u64::from(v)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-    fn write_i32(&mut self, v: i32) {
-        self.write_u32(v as u32);
     }
     fn write_usize(&mut self, _: usize) {}
 }
@@ -57,9 +59,8 @@ pub fn rank(key: &Key) -> (i32, i32, i32) {
 /// The particles, sorted.
 #[derive(Clone, Debug, Default)]
 pub struct Cloud {
-    /// Edge of a cell, m.
-    pub cell: f64,
-    /// Coordinates from the block's corner, in cells.
+    /// Coordinates from the block's corner, in cells; eight more at the end, far away, so that vectors may be loaded
+    /// from anywhere.
     pub local: [Vec<f32>; 3],
     /// Number of each in the frame.
     pub order: Vec<u32>,
@@ -102,7 +103,7 @@ impl Cloud {
         let keys: Vec<Key> = position.par_iter().with_min_len(4096).map(key).collect();
 
         // Neighbours in the frame mostly share their block, so few keys are looked up.
-        let mut cloud = Cloud { cell, ..Cloud::default() };
+        let mut cloud = Cloud::default();
         let mut block_of = vec![0u32; keys.len()];
         let mut counts: Vec<u32> = Vec::new();
         let mut last = (None, 0u32);
@@ -140,14 +141,14 @@ impl Cloud {
             cloud.order[*c as usize] = i as u32;
             *c += 1;
         }
+        let order = &cloud.order;
         for (a, local) in cloud.local.iter_mut().enumerate() {
-            local.reserve_exact(position.len() + 8);
-            cloud
-                .order
-                .par_iter()
-                .with_min_len(4096)
-                .map(|&i| place(position[i as usize][a], per_block).1)
-                .collect_into_vec(local);
+            local.resize(order.len() + PAD, NOWHERE);
+            local.par_chunks_mut(4096).zip(order.par_chunks(4096)).for_each(|(local, order)| {
+                for (x, &i) in local.iter_mut().zip(order) {
+                    *x = place(position[i as usize][a], per_block).1;
+                }
+            });
         }
         Ok(cloud)
     }
@@ -162,17 +163,36 @@ impl Cloud {
         self.start[block] as usize..self.start[block + 1] as usize
     }
 
-    /// The blocks up to `reach` cells around a block, in the order of the sort, and where they lie from it, in cells.
-    pub fn around(&self, key: Key, reach: f32) -> impl Iterator<Item = (usize, [f32; 3])> {
+    /// Lists the blocks up to `reach` cells around a block, in the order of the sort, and where they lie from it.
+    pub fn around(&self, key: Key, reach: f32, out: &mut Vec<Around>) {
         let n = (reach / EDGE as f32).ceil() as i32;
-        let along = move || -n..=n;
-        along().flat_map(move |z| along().flat_map(move |y| along().map(move |x| [x, y, z]))).filter_map(
-            move |d| {
-                let other: Key = std::array::from_fn(|a| key[a].wrapping_add(d[a]));
-                let block = *self.map.get(&other)?;
-                Some((block as usize, d.map(|d| d as f32 * EDGE as f32)))
-            },
-        )
+        out.clear();
+        for z in -n..=n {
+            for y in -n..=n {
+                for x in -n..=n {
+                    if let Some(&block) = self.map.get(&[key[0] + x, key[1] + y, key[2] + z]) {
+                        out.push(Around { block, step: [x, y, z] });
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A block seen from another.
+#[derive(Clone, Copy, Debug)]
+pub struct Around {
+    /// Its number.
+    pub block: u32,
+    /// Where it lies, in blocks.
+    pub step: [i32; 3],
+}
+
+impl Around {
+    /// Where it lies, in cells.
+    #[inline]
+    pub fn offset(&self) -> [f32; 3] {
+        self.step.map(|s| (s * EDGE as i32) as f32)
     }
 }
 

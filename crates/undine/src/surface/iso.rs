@@ -1,8 +1,18 @@
 //! The isofunctions: each turns particles into a [`Field`].
 
+mod anisotropic;
 mod color_field;
+mod eigen;
+mod marker_count;
+mod neighborhood;
+mod phi;
+mod smoothed;
+mod surface_value;
+mod volume_fraction;
 
-use super::cloud::{Cloud, Key};
+use rayon::prelude::*;
+
+use super::cloud::{Cloud, Key, round_fine};
 use super::field::Field;
 use super::options::{Method, Options};
 
@@ -30,25 +40,59 @@ impl Source<'_> {
     }
 }
 
-/// How far the method's particles are felt, × spacing, with what they may stray from their blocks.
-pub fn reach(options: &Options) -> f64 {
-    options.support.unwrap_or(f64::from(color_field::SUPPORT))
+/// How far the method's particles are felt, in cells, with what they may stray from their blocks; `spacing` in cells.
+pub fn reach(options: &Options, spacing: f32) -> f32 {
+    let support = |default: f32| options.support.map_or(default, |s| s as f32) * spacing;
+    match options.method {
+        Method::ColorField => support(color_field::SUPPORT),
+        Method::Phi => support(phi::SUPPORT),
+        Method::SurfaceValue => support(surface_value::SUPPORT),
+        Method::MarkerCount => marker_count::reach(spacing, options.support) as f32 + 1.5,
+        Method::VolumeFraction => 0.5 * (support(volume_fraction::EDGE) + spacing),
+        Method::Smoothed => support(smoothed::SUPPORT) + FARTHEST_MOVE * spacing,
+        Method::Anisotropic => support(anisotropic::SUPPORT) * anisotropic::STRETCH + FARTHEST_MOVE * spacing,
+    }
 }
 
 /// The field of the chosen method.
 pub fn field(source: &Source) -> Field {
     match source.options.method {
-        _ => color_field::field(source),
+        Method::ColorField => color_field::field(source),
+        Method::Phi => phi::field(source),
+        Method::SurfaceValue => surface_value::field(source),
+        Method::MarkerCount => marker_count::field(source),
+        Method::VolumeFraction => volume_fraction::field(source),
+        Method::Smoothed => smoothed::field(source),
+        Method::Anisotropic => anisotropic::field(source),
     }
+}
+
+/// Share of the way to the mean of its neighbours that a particle is moved, λ (Yu & Turk: 0.9 to 1).
+const MOVE: f32 = 0.9;
+/// Farthest that a particle is moved along an axis, × spacing.
+const FARTHEST_MOVE: f32 = 1.0;
+
+/// Places of the particles moved towards `mean` (from each, in units of `radius` cells), and how far they may stray
+/// from their blocks.
+fn moved(source: &Source, mean: impl Fn(usize) -> [f32; 3] + Sync, radius: f32) -> ([Vec<f32>; 3], f32) {
+    let most = FARTHEST_MOVE * source.spacing;
+    let mut local = source.cloud.local.clone();
+    for (a, local) in local.iter_mut().enumerate() {
+        let count = source.cloud.len();
+        local[..count].par_iter_mut().enumerate().with_min_len(4096).for_each(|(k, x)| {
+            *x = round_fine(*x + (MOVE * radius * mean(k)[a]).clamp(-most, most));
+        });
+    }
+    (local, most)
 }
 
 /// The blocks of the cloud in reach (cells) of the blocks `of`.
 pub fn wanted(cloud: &Cloud, of: &[Key], reach: f32) -> Vec<bool> {
     let mut wanted = vec![false; cloud.keys.len()];
+    let mut around = Vec::new();
     for key in of {
-        for (b, _) in cloud.around(*key, reach) {
-            wanted[b] = true;
-        }
+        cloud.around(*key, reach, &mut around);
+        around.iter().for_each(|b| wanted[b.block as usize] = true);
     }
     wanted
 }

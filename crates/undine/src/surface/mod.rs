@@ -41,16 +41,19 @@ pub fn build(frame: &Frame, options: &Options) -> Result<(Surface, Passes), Surf
     let mut passes = Passes::default();
     let spacing = check(frame, options)?;
     let cell = options.cell * spacing;
-    let reach = (iso::reach(options) / options.cell) as f32;
+    // From here on lengths are in cells.
+    let spacing = (1.0 / options.cell) as f32;
+    let reach = iso::reach(options, spacing);
     let cloud = passes.time("sort", || Cloud::new(&frame.particles.position, cell))?;
     let seeds = passes.time("find", || -> Result<_, SurfaceError> {
-        let blocks = candidates::in_reach(&cloud, reach)?;
-        Ok(candidates::not_filled(&cloud, blocks, (1.0 / options.cell) as f32))
+        // Nothing lies farther outside than a lone particle's surface; what does is found by walking there.
+        let blocks = candidates::in_reach(&cloud, reach.min(spacing))?;
+        Ok(candidates::not_filled(&cloud, blocks, spacing))
     })?;
     let field = passes.time("field", || {
         let source = iso::Source {
             cloud: &cloud,
-            spacing: (1.0 / options.cell) as f32,
+            spacing,
             expansion: expansion(frame, options, &cloud),
             wanted: iso::wanted(&cloud, &seeds, reach),
             options,

@@ -16,8 +16,8 @@ pub trait PairSum: Sync {
     /// Nothing yet.
     fn zero<L: Lanes>(&self) -> Self::Sum<L>;
     /// Adds eight neighbours at `d` (their place less the particle's, in units of the reach) and r² = |d|², of which
-    /// those count that are below 1; `column`: what they carry.
-    fn add<L: Lanes>(&self, sum: &mut Self::Sum<L>, d: [L; 3], r2: L, column: &[L; 1]);
+    /// those count that are below 1; `column`: the first column of what they carry.
+    fn add<L: Lanes>(&self, sum: &mut Self::Sum<L>, d: [L; 3], r2: L, column: L);
     /// The result.
     fn finish<L: Lanes>(&self, sum: &Self::Sum<L>) -> Self::Output;
 }
@@ -76,7 +76,7 @@ fn block_lanes<L: Lanes, P: PairSum>(
                 let r2 = dz.mul_add(dz, dy.mul_add(dy, dx.mul(dx)));
                 if r2.below(one) != 0 {
                     let c = if carried { L::load(near.column[0].as_ptr().add(j)) } else { one };
-                    sum.add(&mut s, [dx, dy, dz], r2, &[c]);
+                    sum.add(&mut s, [dx, dy, dz], r2, c);
                 }
             }
             j += 8;

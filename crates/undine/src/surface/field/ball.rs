@@ -11,6 +11,10 @@ dispatch!(fill, fill_lanes, (near: &Near, out: &mut [f32; VALUES]));
 dispatch!(at, at_lanes, (near: &Near, velocity: &[Vec<f32>; 3], p: [f32; 3]) -> Sample);
 
 /// Spreads one particle after the other over the rows it reaches; a row is one vector.
+///
+/// Profiled: with (y - y_j)² worked out row by row the scalar part took as long as the vectors, so the squares of all
+/// eight rows are made at once. Leaving out the rows in the corners of the square around the circle lost: 39 instead
+/// of 31 ms for 60k particles, because the number of rows then changes from layer to layer and is mispredicted.
 #[inline(always)]
 fn fill_lanes<L: Lanes>(near: &Near, out: &mut [f32; VALUES]) {
     // SAFETY: eight floats.
@@ -19,23 +23,35 @@ fn fill_lanes<L: Lanes>(near: &Near, out: &mut [f32; VALUES]) {
     let n = near.len();
     let [x, y, z] = [&near.x[0][..n], &near.x[1][..n], &near.x[2][..n]];
     let (w, k) = (&near.column[0][..n], &near.column[1][..n]);
+    let mut known = (f32::NAN, 0.0);
+    let (mut square_y, mut square_z) = ([0.0f32; 8], [0.0f32; 8]);
     for j in 0..n {
-        let reach = (1.0 / k[j]).sqrt();
-        let dx = ramp.sub(L::splat(x[j]));
-        let along = one.sub(dx.mul(dx).mul(L::splat(k[j])));
+        // Most fields have but one k: a square root and a quotient less.
+        if k[j] != known.0 {
+            known = (k[j], (1.0 / k[j]).sqrt());
+        }
+        let reach = known.1;
+        let scale = L::splat(k[j]);
+        let (dx, dy, dz) = (ramp.sub(L::splat(x[j])), ramp.sub(L::splat(y[j])), ramp.sub(L::splat(z[j])));
+        let along = one.sub(dx.mul(dx).mul(scale));
+        // SAFETY: room for eight.
+        unsafe {
+            dy.mul(dy).mul(scale).store(square_y.as_mut_ptr());
+            dz.mul(dz).mul(scale).store(square_z.as_mut_ptr());
+        }
         let weight = L::splat(w[j]);
         let (z0, z1) = span(z[j], reach);
         let (y0, y1) = span(y[j], reach);
-        for iz in z0..z1 {
-            let dz = iz as f32 - z[j];
-            let kz = k[j] * dz * dz;
-            for iy in y0..y1 {
-                let dy = iy as f32 - y[j];
-                let across = kz + k[j] * dy * dy;
-                let t = along.sub(L::splat(across)).max(zero);
-                let row = out[(iz * 8 + iy) * 8..].as_mut_ptr();
-                // SAFETY: `span` stays within the eight rows of eight points of each axis.
-                unsafe { t.mul(t).mul_add(t.mul(weight), L::load(row)).store(row) };
+        for (iz, &kz) in square_z.iter().enumerate().take(z1).skip(z0) {
+            let along = along.sub(L::splat(kz));
+            // SAFETY: `span` stays within the eight rows of eight points of each axis.
+            unsafe {
+                let mut row = out.as_mut_ptr().add((iz * 8 + y0) * 8);
+                for ky in square_y.get_unchecked(y0..y1.max(y0)) {
+                    let t = along.sub(L::splat(*ky)).max(zero);
+                    t.mul(t).mul_add(t.mul(weight), L::load(row)).store(row);
+                    row = row.add(8);
+                }
             }
         }
     }

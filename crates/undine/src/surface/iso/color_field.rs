@@ -56,7 +56,7 @@ impl PairSum for Poly6 {
         L::splat(0.0)
     }
     #[inline(always)]
-    fn add<L: Lanes>(&self, sum: &mut L, _: [L; 3], r2: L, _: &[L; 1]) {
+    fn add<L: Lanes>(&self, sum: &mut L, _: [L; 3], r2: L, _: L) {
         let t = L::splat(1.0).sub(r2).max(L::splat(0.0));
         *sum = t.mul(t).mul_add(t, *sum);
     }
