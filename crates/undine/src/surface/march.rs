@@ -9,6 +9,9 @@ use super::tables::{EDGES, cases};
 /// is exactly at its iso value.
 const MARGIN: f32 = 1e-3;
 
+/// Farthest that a vertex is moved along its edge after the interpolation, × cell.
+const FARTHEST_STEP: f32 = 0.3;
+
 /// The part of the surface in one block.
 #[derive(Clone, Debug, Default)]
 pub struct Piece {
@@ -37,8 +40,6 @@ pub struct Carried {
     pub velocity: [Vec<f32>; 3],
     /// Fluids, or empty.
     pub fluid: Vec<u8>,
-    /// Whether vertices get normals.
-    pub normals: bool,
 }
 
 /// Memory used again from block to block.
@@ -100,7 +101,7 @@ pub fn march(
             to.resize(near.x[0].len(), 0.0);
         }
     }
-    dress(field, near, velocity, carried, &mut piece);
+    dress(field, near, velocity, carried, &rows, &mut piece);
     Some(piece)
 }
 
@@ -173,7 +174,9 @@ fn vertices(rows: &Rows, values: &[f32; VALUES], iso: f32, piece: &mut Piece) {
                     if on >> x & 1 == 1 {
                         let first = (z * POINTS + y) * POINTS + x;
                         let step = [1, POINTS, POINTS * POINTS][axis];
-                        let (a, b) = (values[first], values[first + step]);
+                        // Flat kernels pile up far beyond the iso value; a line from there would miss the surface.
+                        let end = |v: f32| v.min(2.0 * iso);
+                        let (a, b) = (end(values[first]), end(values[first + step]));
                         let t = ((iso - a) / (b - a)).clamp(MARGIN, 1.0 - MARGIN);
                         let mut p = [x as f32, y as f32, z as f32];
                         p[axis] += t;
@@ -186,24 +189,40 @@ fn vertices(rows: &Rows, values: &[f32; VALUES], iso: f32, piece: &mut Piece) {
     }
 }
 
-/// Gives the vertices normals, velocities and fluids.
-fn dress(field: &Field, near: &Near, velocity: &[Vec<f32>; 3], carried: &Carried, piece: &mut Piece) {
+/// Moves the vertices onto the surface of the field itself, and gives them normals, velocities and fluids.
+fn dress(
+    field: &Field,
+    near: &Near,
+    velocity: &[Vec<f32>; 3],
+    carried: &Carried,
+    rows: &Rows,
+    piece: &mut Piece,
+) {
     let moves = !velocity[0].is_empty();
-    for (p, edge) in piece.position.iter().zip(&piece.edges) {
-        if carried.normals || moves {
-            let s = field.at(near, velocity, *p);
-            let g = s.gradient;
-            let length = (g[0] * g[0] + g[1] * g[1] + g[2] * g[2]).sqrt();
-            piece.normal.push(if length > 0.0 {
-                g.map(|g| -g / length)
-            } else {
-                // A flat field gives no direction; along the edge is never wrong by a right angle.
-                std::array::from_fn(|a| f32::from(a == edge_of(*edge).1))
-            });
-            if moves {
-                let v = s.velocity;
-                piece.velocity.push(if s.value > 0.0 { v.map(|v| v / s.value) } else { [0.0; 3] });
-            }
+    let count = piece.edges.len();
+    piece.normal.reserve_exact(count);
+    piece.velocity.reserve_exact(if moves { count } else { 0 });
+    for (p, edge) in piece.position.iter_mut().zip(&piece.edges) {
+        let (point, axis) = edge_of(*edge);
+        let s = field.at(near, velocity, *p);
+        // One step of Newton's along the edge.
+        let step = (field.iso - s.value) / s.gradient[axis];
+        if step.abs() < FARTHEST_STEP {
+            let low = point[axis] as f32;
+            p[axis] = (p[axis] + step).clamp(low + MARGIN, low + 1.0 - MARGIN);
+        }
+        let g = s.gradient;
+        let length = (g[0] * g[0] + g[1] * g[1] + g[2] * g[2]).sqrt();
+        piece.normal.push(if length > 0.0 {
+            g.map(|g| -g / length)
+        } else {
+            // A flat field gives no direction; along the edge is never wrong by a right angle.
+            let out = if rows[point[2]][point[1]] >> point[0] & 1 == 1 { 1.0 } else { -1.0 };
+            std::array::from_fn(|a| if a == axis { out } else { 0.0 })
+        });
+        if moves {
+            let v = s.velocity;
+            piece.velocity.push(if s.value > 0.0 { v.map(|v| v / s.value) } else { [0.0; 3] });
         }
         if !carried.fluid.is_empty() {
             piece.fluid.push(fluid_at(field, near, &carried.fluid, *p));

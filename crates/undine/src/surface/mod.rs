@@ -60,7 +60,7 @@ pub fn build(frame: &Frame, options: &Options) -> Result<(Surface, Passes), Surf
         };
         iso::field(&source)
     });
-    let carried = passes.time("field", || carried(frame, options, &cloud));
+    let carried = passes.time("field", || carried(frame, &cloud));
     let pieces = passes.time("march", || walk::walk(&cloud, &field, &carried, seeds));
     let surface = passes.time("stitch", || stitch::stitch(&pieces, cell))?;
     Ok((surface, passes))
@@ -113,8 +113,8 @@ fn fluids(frame: &Frame) -> Option<&[u8]> {
     }
 }
 
-fn carried(frame: &Frame, options: &Options, cloud: &Cloud) -> Carried {
-    let mut carried = Carried { normals: options.normals, ..Carried::default() };
+fn carried(frame: &Frame, cloud: &Cloud) -> Carried {
+    let mut carried = Carried::default();
     if let Some(velocity) = frame.particles.vector("velocity") {
         for (a, to) in carried.velocity.iter_mut().enumerate() {
             to.extend(cloud.order.iter().map(|&i| velocity[i as usize][a]));

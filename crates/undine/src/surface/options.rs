@@ -59,8 +59,6 @@ pub struct Options {
     /// Rest density of each fluid, kg/m³. With these the densities of the frame are used, without them they are
     /// summed anew from the positions.
     pub rest_density: Vec<f64>,
-    /// Whether normals come from the field (else the array is left empty for a later pass).
-    pub normals: bool,
 }
 
 impl Default for Options {
@@ -72,7 +70,6 @@ impl Default for Options {
             support: None,
             threshold: None,
             rest_density: Vec::new(),
-            normals: true,
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::surface::field::{Field, Shape};
 /// Support h, × spacing.
 pub const SUPPORT: f32 = 2.0;
 /// Value on the surface: lower than without moving, which shrinks the fluid.
-const THRESHOLD: f32 = 0.4;
+const THRESHOLD: f32 = 0.3;
 /// Most that a kernel is stretched.
 pub const STRETCH: f32 = 1.25;
 /// Greatest ratio of the stretches, k_r.
@@ -36,7 +36,7 @@ const FULL_WEIGHT: f32 = 4.0 * std::f32::consts::PI / 6.0;
 pub fn field(source: &Source) -> Field {
     let h = source.support(SUPPORT);
     let around = neighborhoods(source);
-    let (local, stray) = moved(source, |k| around[k].mean, RADIUS * source.spacing);
+    let (local, stray) = moved(source, &around, RADIUS * source.spacing);
     let volume = volumes(source, h);
     let rest = FULL_WEIGHT * RADIUS.powi(3);
     let shapes: Vec<[f32; 7]> = around
@@ -92,11 +92,8 @@ mod tests {
 
     #[test]
     fn a_full_neighborhood_gives_a_round_kernel_and_a_sheet_a_flat_one() {
-        let full = Neighborhood {
-            weight: 50.0,
-            mean: [0.0; 3],
-            covariance: [FULL, FULL, FULL, 0.0, 0.0, 0.0],
-        };
+        let full =
+            Neighborhood { weight: 50.0, mean: [0.0; 3], covariance: [FULL, FULL, FULL, 0.0, 0.0, 0.0] };
         let s = shape(&full, 1.0, 2.0, 50.0);
         for a in 1..4 {
             assert!((s[a] - 0.25).abs() < 1e-5, "{s:?}");

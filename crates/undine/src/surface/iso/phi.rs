@@ -7,7 +7,7 @@ use crate::surface::field::{Field, Shape};
 /// Support h, × spacing.
 pub const SUPPORT: f32 = 2.0;
 /// φ on the surface, as a share of φ deep inside.
-const THRESHOLD: f32 = 0.7;
+const THRESHOLD: f32 = 0.68;
 
 /// The field.
 pub fn field(source: &Source) -> Field {

@@ -2,7 +2,7 @@
 //! noise out of the surface, under Müller's colour field.
 
 use super::color_field::{PEAK, volumes};
-use super::neighborhood::{Neighborhood, RADIUS, neighborhoods};
+use super::neighborhood::{RADIUS, neighborhoods};
 use super::{Source, moved};
 use crate::surface::field::{Field, Shape};
 
@@ -14,8 +14,8 @@ const THRESHOLD: f32 = 0.4;
 /// The field.
 pub fn field(source: &Source) -> Field {
     let h = source.support(SUPPORT);
-    let around: Vec<Neighborhood> = neighborhoods(source);
-    let (local, stray) = moved(source, |k| around[k].mean, RADIUS * source.spacing);
+    let around = neighborhoods(source);
+    let (local, stray) = moved(source, &around, RADIUS * source.spacing);
     let peak = PEAK / (h * h * h);
     let weight = volumes(source, h).into_iter().map(|v| v * peak).collect();
     Field {

@@ -1,12 +1,11 @@
-//! Bayraktar's φ with surface values (eq. 12-14): particles near the surface count for less.
+//! Bayraktar's φ with surface values (eq. 12-14): particles near the surface spread wider.
 //!
 //! n_i = x_i - c_i points from the centroid of the neighbourhood to the particle (Steele et al. 2004) and is long near
 //! the surface. With R_i = Σ_j ‖n_j‖/(k h) over the k neighbours (eq. 13) and R the greatest of them, the surface
 //! value is s_i = 1 - (R_i + R/2) (eq. 12).
 //!
-//! Eq. 14 as printed, √Σ (1 - (r_i s_i/h)²)³ for r_i ≤ h, gives particles near the surface *more* weight, against
-//! its own text, and jumps at r = h. Here s_i shrinks their reach instead: √Σ (1 - (r_i/(s_i h))²)³, which does what
-//! the text says and is smooth.
+//! Eq. 14, √Σ (1 - (r_i s_i/h)²)³, widens the kernels near the surface. The paper cuts each term at r_i = h, where
+//! it is not yet zero when s_i < 1; here it runs on to r_i = h/s_i, where it is, so that φ does not jump.
 
 use rayon::prelude::*;
 
@@ -16,10 +15,12 @@ use crate::simd::Lanes;
 use crate::surface::field::{Field, Shape};
 use crate::surface::pairs::{PairSum, pair_sums};
 
-/// Support h, × spacing: larger than that of plain φ because s shrinks it.
-pub const SUPPORT: f32 = 2.8;
+/// Support h, × spacing.
+pub const SUPPORT: f32 = 2.0;
 /// φ on the surface, as a share of φ deep inside.
-const THRESHOLD: f32 = 0.6;
+const THRESHOLD: f32 = 0.8;
+/// Least surface value: it bounds the reach. ‖n‖ is at most 3h/8 beside a plane, and R_i is a mean of such.
+pub const LEAST: f32 = 0.5;
 
 /// The field.
 pub fn field(source: &Source) -> Field {
@@ -29,10 +30,10 @@ pub fn field(source: &Source) -> Field {
     let inside = s.iter().fold(0.0f32, |m, &s| m.max(s));
     Field {
         local: source.cloud.local.clone(),
-        columns: vec![vec![1.0; s.len()], s.iter().map(|s| 1.0 / (s * h).powi(2)).collect()],
+        columns: vec![vec![1.0; s.len()], s.iter().map(|s| (s / h).powi(2)).collect()],
         shape: Shape::Ball,
-        iso: deep_inside(inside * h, source.spacing) * source.threshold(THRESHOLD).powi(2),
-        reach: inside * h,
+        iso: deep_inside(h / inside, source.spacing) * source.threshold(THRESHOLD).powi(2),
+        reach: h / LEAST,
         stray: 0.0,
     }
 }
@@ -44,8 +45,7 @@ fn surface_values(source: &Source, h: f32) -> Vec<f32> {
     let normal = pair_sums(cloud, &all, h, &[], &Centroid);
     let mean = pair_sums(cloud, &all, h, &[normal], &Mean);
     let greatest = mean.par_iter().copied().reduce(|| 0.0, f32::max);
-    // Above ⅓ by theory: ‖n‖ is at most 3h/8 on a plane, and R_i is a mean of such.
-    mean.into_iter().map(|r| (1.0 - (r + 0.5 * greatest)).max(0.3)).collect()
+    mean.into_iter().map(|r| (1.0 - (r + 0.5 * greatest)).max(LEAST)).collect()
 }
 
 /// 1 where r² is below 1, else 0.
