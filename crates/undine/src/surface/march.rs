@@ -12,6 +12,9 @@ const MARGIN: f32 = 1e-3;
 /// Farthest that a vertex is moved along its edge after the interpolation, × cell.
 const FARTHEST_STEP: f32 = 0.3;
 
+/// Halvings of the way from a vertex to the inside end of its edge.
+const MOST_HALVINGS: usize = 6;
+
 /// The part of the surface in one block.
 #[derive(Clone, Debug, Default)]
 pub struct Piece {
@@ -57,7 +60,7 @@ impl Default for Scratch {
 }
 
 /// For each row of points the ones inside, as bits.
-type Rows = [[u8; POINTS]; POINTS];
+pub type Rows = [[u8; POINTS]; POINTS];
 
 /// The number of an edge in a block.
 #[inline(always)]
@@ -86,14 +89,7 @@ pub fn march(
         return None;
     }
     field.fill(near, values);
-    let rows = inside(values, field.iso);
-    let flat = rows.as_flattened();
-    if flat.iter().all(|&r| r == 0) || flat.iter().all(|&r| r == 0xff) {
-        return None;
-    }
-    let mut piece = Piece { key, faces: faces(&rows), ..Piece::default() };
-    triangles(&rows, &mut piece.triangles);
-    vertices(&rows, values, field.iso, &mut piece);
+    let (mut piece, rows) = piece_of(key, values, field.iso)?;
     for (to, from) in velocity.iter_mut().zip(&carried.velocity) {
         to.clear();
         if !from.is_empty() {
@@ -103,6 +99,19 @@ pub fn march(
     }
     dress(field, near, velocity, carried, &rows, &mut piece);
     Some(piece)
+}
+
+/// The bare surface through a block of values; `None` when there is none.
+pub fn piece_of(key: Key, values: &[f32; VALUES], iso: f32) -> Option<(Piece, Rows)> {
+    let rows = inside(values, iso);
+    let flat = rows.as_flattened();
+    if flat.iter().all(|&r| r == 0) || flat.iter().all(|&r| r == 0xff) {
+        return None;
+    }
+    let mut piece = Piece { key, faces: faces(&rows), ..Piece::default() };
+    triangles(&rows, &mut piece.triangles);
+    vertices(&rows, values, iso, &mut piece);
+    Some((piece, rows))
 }
 
 fn inside(values: &[f32; VALUES], iso: f32) -> Rows {
@@ -204,11 +213,20 @@ fn dress(
     piece.velocity.reserve_exact(if moves { count } else { 0 });
     for (p, edge) in piece.position.iter_mut().zip(&piece.edges) {
         let (point, axis) = edge_of(*edge);
-        let s = field.at(near, velocity, *p);
+        let low = point[axis] as f32;
+        let first_inside = rows[point[2]][point[1]] >> point[0] & 1 == 1;
+        let mut s = field.at(near, velocity, *p);
+        // Beyond the reach of sharp kernels the field tells nothing: halve the way to the end that is inside.
+        for _ in 0..MOST_HALVINGS {
+            if s.value > 0.25 * field.iso {
+                break;
+            }
+            p[axis] = 0.5 * (p[axis] + if first_inside { low } else { low + 1.0 });
+            s = field.at(near, velocity, *p);
+        }
         // One step of Newton's along the edge.
         let step = (field.iso - s.value) / s.gradient[axis];
         if step.abs() < FARTHEST_STEP {
-            let low = point[axis] as f32;
             p[axis] = (p[axis] + step).clamp(low + MARGIN, low + 1.0 - MARGIN);
         }
         let g = s.gradient;
@@ -217,7 +235,7 @@ fn dress(
             g.map(|g| -g / length)
         } else {
             // A flat field gives no direction; along the edge is never wrong by a right angle.
-            let out = if rows[point[2]][point[1]] >> point[0] & 1 == 1 { 1.0 } else { -1.0 };
+            let out = if first_inside { 1.0 } else { -1.0 };
             std::array::from_fn(|a| if a == axis { out } else { 0.0 })
         });
         if moves {

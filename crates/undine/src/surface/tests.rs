@@ -75,6 +75,161 @@ fn length(p: [f32; 3]) -> f32 {
     p.iter().map(|x| x * x).sum::<f32>().sqrt()
 }
 
+/// Marches a function of the place, in cells, over a cube of blocks.
+fn march_exactly(blocks: i32, iso: f32, f: impl Fn([f32; 3]) -> f32) -> Surface {
+    let mut pieces = Vec::new();
+    for z in -blocks..blocks {
+        for y in -blocks..blocks {
+            for x in -blocks..blocks {
+                let mut values = [0.0; field::VALUES];
+                for (i, v) in values.iter_mut().enumerate() {
+                    let p = [x * 7 + i as i32 % 8, y * 7 + i as i32 / 8 % 8, z * 7 + i as i32 / 64];
+                    *v = f(p.map(|c| c as f32));
+                }
+                pieces.extend(march::piece_of([x, y, z], &values, iso).map(|p| p.0));
+            }
+        }
+    }
+    stitch::stitch(&pieces, 1.0).unwrap()
+}
+
+#[test]
+fn an_exact_sphere_converges_with_second_order() {
+    let errors = [4.0f32, 8.0, 16.0].map(|r| {
+        // Off the lattice, so that no symmetry helps; 2r - distance is r on the sphere.
+        let f = |p: [f32; 3]| 2.0 * r - length([p[0] - 0.21, p[1] - 0.43, p[2] + 0.37]);
+        let s = march_exactly(4, r, f);
+        assert_eq!(euler_number(&s), 2);
+        let (area, volume) = area_and_volume(&s);
+        let r = f64::from(r);
+        let pi = std::f64::consts::PI;
+        [(area / (4.0 * pi * r * r) - 1.0).abs(), (volume / (4.0 / 3.0 * pi * r.powi(3)) - 1.0).abs()]
+    });
+    for (coarse, fine) in errors.iter().zip(&errors[1..]) {
+        for k in 0..2 {
+            let order = (coarse[k] / fine[k]).log2();
+            assert!((1.8..2.3).contains(&order), "order {order}: {errors:?}");
+        }
+    }
+    assert!(errors[2].iter().all(|e| *e < 3e-3), "{errors:?}");
+}
+
+#[test]
+fn exact_shapes_have_their_euler_numbers() {
+    let ball = |p: [f32; 3], x: f32| length([p[0] - x, p[1], p[2]]);
+    let drops = march_exactly(4, 5.3, |p| 10.6 - ball(p, 9.0).min(ball(p, -9.0)));
+    assert_eq!(euler_number(&drops), 4);
+    let torus = march_exactly(4, 4.2, |p| {
+        8.4 - (((p[0] * p[0] + p[1] * p[1]).sqrt() - 12.0).powi(2) + p[2] * p[2]).sqrt()
+    });
+    assert_eq!(euler_number(&torus), 0);
+}
+
+#[test]
+fn values_exactly_on_the_surface_leave_it_manifold() {
+    // An octahedron through lattice points, and noise of whole numbers full of them and of doubtful faces.
+    let s = march_exactly(2, 6.0, |p| 12.0 - p.iter().map(|x| x.abs()).sum::<f32>());
+    assert_eq!(euler_number(&s), 2);
+    let noise = |p: [f32; 3]| {
+        if p.iter().any(|x| x.abs() >= 13.0) {
+            return 0.0;
+        }
+        let h =
+            p.iter().fold(7u32, |h, &x| (h ^ (x as i32 as u32)).wrapping_mul(0x9e37_79b1).rotate_left(13));
+        (h >> 13 & 3) as f32
+    };
+    for iso in [1.0, 2.0, 3.0] {
+        euler_number(&march_exactly(2, iso, noise));
+    }
+}
+
+/// The colour field at a point by a sum over all particles in f64.
+fn naive_color(p: [f64; 3], particles: &[[f32; 3]], h: f64) -> f64 {
+    let w = |a: [f64; 3], b: [f64; 3]| {
+        let q: f64 = (0..3).map(|k| ((a[k] - b[k]) / h).powi(2)).sum();
+        if q < 1.0 { (1.0 - q).powi(3) } else { 0.0 }
+    };
+    let all: Vec<[f64; 3]> = particles.iter().map(|p| p.map(f64::from)).collect();
+    all.iter()
+        .filter(|q| w(p, **q) > 0.0)
+        .map(|q| w(p, *q) / all.iter().map(|r| w(*q, *r)).sum::<f64>())
+        .sum()
+}
+
+#[test]
+fn the_fast_way_agrees_with_a_dense_grid_of_direct_sums() {
+    let mut seed = 5u32;
+    let mut random = || {
+        seed = seed.wrapping_mul(1664525).wrapping_add(1013904223);
+        (seed >> 8) as f32 / 16777216.0
+    };
+    let particles: Vec<[f32; 3]> = (0..150).map(|_| [(); 3].map(|()| random() * 6.0)).collect();
+    let options = Options { method: Method::ColorField, ..Options::default() };
+    let s = build(&frame(particles.clone()), &options).unwrap().0;
+    for p in &s.position {
+        let v = naive_color(p.map(f64::from), &particles, 2.0);
+        assert!((v - 0.5).abs() < 0.05, "{p:?}: {v}");
+    }
+    // Every edge of the dense grid that changes sign has a vertex, and no other.
+    let (low, n) = (-5i32, 23i32);
+    let mut inside = vec![false; (n * n * n) as usize];
+    for (i, inside) in inside.iter_mut().enumerate() {
+        let i = i as i32;
+        let p = [i % n, i / n % n, i / (n * n)].map(|c| f64::from(c + low) * 0.5);
+        *inside = naive_color(p, &particles, 2.0) >= 0.5;
+    }
+    let at = |x: i32, y: i32, z: i32| inside[((z * n + y) * n + x) as usize];
+    let mut crossings = 0;
+    for z in 0..n - 1 {
+        for y in 0..n - 1 {
+            for x in 0..n - 1 {
+                let here = at(x, y, z);
+                crossings += usize::from(here != at(x + 1, y, z));
+                crossings += usize::from(here != at(x, y + 1, z));
+                crossings += usize::from(here != at(x, y, z + 1));
+            }
+        }
+    }
+    assert_eq!(crossings, s.position.len());
+}
+
+#[test]
+fn velocity_and_fluid_come_from_the_particles_near_by() {
+    let p = lattice(12, |p| length([p[0] - 6.0, p[1], p[2]]).min(length([p[0] + 6.0, p[1], p[2]])) < 4.0);
+    let velocity = p.iter().map(|p| if p[0] > 0.0 { [1.0, 2.0, 3.0] } else { [-1.0, 0.0, 5.0] }).collect();
+    let fluid = p.iter().map(|p| u8::from(p[0] > 0.0)).collect();
+    let mut f = frame(p);
+    f.particles.fields.push(Field { name: "velocity", data: FieldData::Vector(velocity) });
+    f.particles.fields.push(Field { name: "fluid", data: FieldData::Byte(fluid) });
+    for options in all_methods() {
+        let s = build(&f, &options).unwrap().0;
+        assert_eq!((s.velocity.len(), s.fluid.len()), (s.position.len(), s.position.len()));
+        for (k, p) in s.position.iter().enumerate() {
+            let want = if p[0] > 0.0 { [1.0, 2.0, 3.0] } else { [-1.0, 0.0, 5.0] };
+            assert_eq!(s.fluid[k], u8::from(p[0] > 0.0));
+            for a in 0..3 {
+                assert!((s.velocity[k][a] - want[a]).abs() < 1e-4, "{:?}", options.method);
+            }
+        }
+    }
+}
+
+#[test]
+fn densities_of_the_frame_are_used_when_the_rest_densities_are_known() {
+    let ball = lattice(9, |p| length(p) < 8.0);
+    let n = ball.len();
+    let mut f = frame(ball);
+    let size = |f: &Frame, rest_density| {
+        let options = Options { method: Method::ColorField, rest_density, ..Options::default() };
+        area_and_volume(&build(f, &options).unwrap().0).1
+    };
+    let without = size(&f, vec![]);
+    f.particles.fields.push(Field { name: "density", data: FieldData::Scalar(vec![800.0; n]) });
+    assert_eq!(size(&f, vec![]), without);
+    let (thin, right) = (size(&f, vec![1000.0]), size(&f, vec![800.0]));
+    assert!(thin > right * 1.01, "{thin} {right}");
+}
+
 fn all_methods() -> impl Iterator<Item = Options> {
     Method::ALL.iter().map(|&(_, method)| Options { method, ..Options::default() })
 }
