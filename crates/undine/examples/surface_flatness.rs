@@ -21,8 +21,10 @@ fn main() {
     let frame = Frame { spacing, support: 2.0 * spacing, particles, ..Frame::default() };
     println!("method            swelling     RMS height  RMS normal  ms");
     println!("                  / spacing    / spacing   degrees");
-    for (name, method) in Method::ALL {
-        let options = Options { method, threshold, support, ..Options::default() };
+    for (name, method, smoothing) in
+        Method::ALL.iter().map(|m| (m.0, m.1, 0)).chain(Method::ALL.iter().map(|m| (m.0, m.1, 3)))
+    {
+        let options = Options { threshold, support, smoothing, ..Options::plain(method) };
         let begin = std::time::Instant::now();
         let surface = build(&frame, &options).expect("a surface").0;
         let ms = begin.elapsed().as_secs_f64() * 1e3;
@@ -33,7 +35,7 @@ fn main() {
         // What the surface encloses beyond the particles' volume at rest, as a layer all over it.
         let (area, volume) = area_and_volume(&surface);
         let height = (volume - frame.particles.len() as f64 * spacing.powi(3)) / area / spacing;
-        println!("{name:16}  {height:11.3}  {:10.4}  {normal:10.3}  {ms:.1}", rms / spacing);
+        println!("{name:16} {smoothing} {height:11.3}  {:10.4}  {normal:10.3}  {ms:.1}", rms / spacing);
     }
 }
 

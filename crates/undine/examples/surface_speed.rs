@@ -18,14 +18,17 @@ fn main() {
     let particles = read_ply(&mut input).expect("a PLY file").to_particles().expect("x, y and z");
     let mut frame = Frame { spacing, support: 2.0 * spacing, particles, ..Frame::default() };
     println!("{} particles, {} threads", frame.particles.len(), rayon::current_num_threads());
-    let options = Options { method, cell, ..Options::default() };
+    let options = Options { cell, ..Options::plain(method) };
     time("raw", &frame, &options, repeats);
     if frame.particles.scalar("density").is_none() {
         // Stands for the solver's: the cost of reuse does not depend on the values.
         let data = FieldData::Scalar(vec![1000.0; frame.particles.len()]);
         frame.particles.fields.push(Field { name: "density", data });
     }
-    time("reuse", &frame, &Options { rest_density: vec![1000.0], ..options }, repeats);
+    let reuse = Options { rest_density: vec![1000.0], ..options };
+    time("reuse", &frame, &reuse, repeats);
+    let finish = Options { method, cell, rest_density: vec![1000.0], ..Options::default() };
+    time("reuse, with slivers removed, smoothing and droplets", &frame, &finish, repeats);
 }
 
 fn time(what: &str, frame: &Frame, options: &Options, repeats: usize) {

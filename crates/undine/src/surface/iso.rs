@@ -55,6 +55,11 @@ pub fn reach(options: &Options, spacing: f32) -> f32 {
     }
 }
 
+/// Whether a particle without neighbours lies inside its own surface: where its volume follows from its density.
+pub fn shows_lone_particles(method: Method) -> bool {
+    matches!(method, Method::ColorField | Method::Smoothed | Method::Anisotropic)
+}
+
 /// The field of the chosen method.
 pub fn field(source: &Source) -> Field {
     match source.options.method {

@@ -15,16 +15,22 @@ pub struct Surface {
     pub triangles: Vec<[u32; 3]>,
 }
 
+mod adjacency;
 mod candidates;
 mod cloud;
+mod droplets;
 mod field;
 mod gather;
 mod iso;
 mod march;
 mod options;
 mod pairs;
+mod slivers;
+mod smooth;
 mod stitch;
 mod tables;
+mod tessellate;
+mod vector;
 mod walk;
 
 use rayon::prelude::*;
@@ -61,8 +67,23 @@ pub fn build(frame: &Frame, options: &Options) -> Result<(Surface, Passes), Surf
         iso::field(&source)
     });
     let carried = passes.time("field", || carried(frame, &cloud));
-    let pieces = passes.time("march", || walk::walk(&cloud, &field, &carried, seeds));
-    let surface = passes.time("stitch", || stitch::stitch(&pieces, cell))?;
+    let pieces = passes.time("march", || walk::walk(&cloud, &field, &carried, &seeds));
+    let mut surface = passes.time("stitch", || stitch::stitch(&pieces, cell))?;
+    drop(pieces);
+    if options.slivers > 0.0 {
+        passes.time("slivers", || slivers::remove_slivers(&mut surface, (options.slivers * cell) as f32));
+    }
+    if options.smoothing > 0 {
+        passes.time("smooth", || smooth::smooth(&mut surface, options.smoothing));
+    }
+    if options.tessellation > 0 {
+        passes.time("tessellate", || tessellate::tessellate(&mut surface, options.tessellation))?;
+    }
+    if options.droplets && !iso::shows_lone_particles(options.method) {
+        passes.time("droplets", || {
+            droplets::add_droplets(&mut surface, &cloud, &field, &carried, &seeds, spacing, cell)
+        })?;
+    }
     Ok((surface, passes))
 }
 
@@ -81,6 +102,9 @@ fn check(frame: &Frame, options: &Options) -> Result<f64, SurfaceError> {
     option("cell", options.cell, 0.05, 10.0, "between 0.05 and 10 spacings")?;
     option("support", options.support.unwrap_or(2.0), 1.0, 5.0, "between 1 and 5 spacings")?;
     option("threshold", options.threshold.unwrap_or(0.5), 0.01, 0.99, "between 0.01 and 0.99")?;
+    option("slivers", options.slivers, 0.0, 0.5, "between 0 and 0.5 cells")?;
+    option("smoothing", f64::from(options.smoothing), 0.0, 1000.0, "at most 1000")?;
+    option("tessellation", f64::from(options.tessellation), 0.0, 8.0, "at most 8")?;
     let particles = frame.particles.len();
     for f in &frame.particles.fields {
         if f.data.len() != particles {

@@ -59,17 +59,36 @@ pub struct Options {
     /// Rest density of each fluid, kg/m³. With these the densities of the frame are used, without them they are
     /// summed anew from the positions.
     pub rest_density: Vec<f64>,
+    /// Shortest edge that is kept, × cell; 0 keeps all. Raising it removes more slivers and detail.
+    pub slivers: f64,
+    /// Times of smoothing. Raising it flattens ripples of a few cells.
+    pub smoothing: u32,
+    /// Times that every triangle is cut in four and rounded. Raising it costs four times the triangles each.
+    pub tessellation: u32,
+    /// Whether particles outside the surface are shown as balls.
+    pub droplets: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
+        Options { slivers: 0.25, smoothing: 3, droplets: true, ..Options::plain(Method::default()) }
+    }
+}
+
+impl Options {
+    /// The bare surface of a method, as it comes from the marching cubes.
+    pub fn plain(method: Method) -> Self {
         Options {
-            method: Method::default(),
+            method,
             cell: 0.5,
             spacing: None,
             support: None,
             threshold: None,
             rest_density: Vec::new(),
+            slivers: 0.0,
+            smoothing: 0,
+            tessellation: 0,
+            droplets: false,
         }
     }
 }

@@ -164,7 +164,7 @@ fn the_fast_way_agrees_with_a_dense_grid_of_direct_sums() {
         (seed >> 8) as f32 / 16777216.0
     };
     let particles: Vec<[f32; 3]> = (0..150).map(|_| [(); 3].map(|()| random() * 6.0)).collect();
-    let options = Options { method: Method::ColorField, ..Options::default() };
+    let options = Options::plain(Method::ColorField);
     let s = build(&frame(particles.clone()), &options).unwrap().0;
     for p in &s.position {
         let v = naive_color(p.map(f64::from), &particles, 2.0);
@@ -220,7 +220,7 @@ fn densities_of_the_frame_are_used_when_the_rest_densities_are_known() {
     let n = ball.len();
     let mut f = frame(ball);
     let size = |f: &Frame, rest_density| {
-        let options = Options { method: Method::ColorField, rest_density, ..Options::default() };
+        let options = Options { rest_density, ..Options::plain(Method::ColorField) };
         area_and_volume(&build(f, &options).unwrap().0).1
     };
     let without = size(&f, vec![]);
@@ -231,7 +231,7 @@ fn densities_of_the_frame_are_used_when_the_rest_densities_are_known() {
 }
 
 fn all_methods() -> impl Iterator<Item = Options> {
-    Method::ALL.iter().map(|&(_, method)| Options { method, ..Options::default() })
+    Method::ALL.iter().map(|&(_, method)| Options::plain(method))
 }
 
 #[test]
@@ -296,7 +296,7 @@ fn a_particle_far_away_costs_nothing() {
 
 #[test]
 fn threads_do_not_change_a_bit() {
-    for options in all_methods() {
+    for options in all_methods().chain([Options { tessellation: 1, ..Options::default() }]) {
         let f = frame(lattice(10, |p| length(p) < 9.0 && length([p[0] - 9.0, p[1], p[2]]) > 4.0));
         let with = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -316,7 +316,10 @@ proptest! {
         cell in 0.2f64..1.5,
         method in 0usize..Method::ALL.len(),
     ) {
-        let options = Options { method: Method::ALL[method].1, cell, ..Options::default() };
+        let method = Method::ALL[method].1;
+        euler_number(&build(&frame(p.clone()), &Options { cell, ..Options::plain(method) }).unwrap().0);
+        // All that is done afterwards keeps it so.
+        let options = Options { method, cell, tessellation: 1, ..Options::default() };
         euler_number(&build(&frame(p), &options).unwrap().0);
     }
 }

@@ -11,10 +11,10 @@ use super::field::Field;
 use super::march::{Carried, Piece, Scratch, march};
 
 /// Marches the blocks `seeds` and all that the surface leads to from there. The pieces come by rank.
-pub fn walk(cloud: &Cloud, field: &Field, carried: &Carried, seeds: Vec<Key>) -> Vec<Piece> {
+pub fn walk(cloud: &Cloud, field: &Field, carried: &Carried, seeds: &[Key]) -> Vec<Piece> {
     let mut known: HashSet<Key, BuildHasherDefault<KeyHasher>> = seeds.iter().copied().collect();
     let mut pieces: Vec<Piece> = Vec::new();
-    let mut blocks = seeds;
+    let mut blocks = seeds.to_vec();
     while !blocks.is_empty() {
         let mut found: Vec<Piece> = blocks
             .par_iter()
