@@ -1,12 +1,15 @@
 //! Which blocks may hold a piece of the surface: those in reach of particles, less those filled all through.
 
+use std::collections::HashSet;
+use std::hash::BuildHasherDefault;
+
 use rayon::prelude::*;
 
-use super::cloud::{Around, Cloud, EDGE, Key, rank};
+use super::cloud::{Around, Cloud, EDGE, Key, KeyHasher, rank};
 use super::options::SurfaceError;
 
-/// Most blocks that are looked at; each takes a few hundred bytes at most before it holds triangles.
-const MOST_BLOCKS: usize = 1 << 22;
+/// Most blocks that are looked at: 7 × 10⁸ cells.
+pub const MOST_BLOCKS: usize = 1 << 21;
 /// A place counts as filled when it has this share of the particles that it has at rest, counted with weights that
 /// fall off linearly over a bin. The surface lies where about half of them are missing.
 const FILLED: f32 = 0.7;
@@ -15,36 +18,30 @@ const MOST_BINS: usize = 16;
 
 /// The blocks with a particle not farther than `reach` cells, by rank.
 pub fn in_reach(cloud: &Cloud, reach: f32) -> Result<Vec<Key>, SurfaceError> {
-    let mut found: Vec<Key> = Vec::new();
+    let mut found: HashSet<Key, BuildHasherDefault<KeyHasher>> = HashSet::default();
     for b in 0..cloud.keys.len() {
-        let range: [(i32, i32); 3] = std::array::from_fn(|a| {
-            let x = &cloud.local[a][cloud.range(b)];
-            let (low, high) =
-                x.iter().fold((f32::INFINITY, f32::NEG_INFINITY), |(l, h), &v| (l.min(v), h.max(v)));
-            let block = |x: f32| (x / EDGE as f32).floor() as i32;
-            (block(low - reach), block(high + reach))
-        });
-        let key = cloud.keys[b];
-        for z in range[2].0..=range[2].1 {
-            for y in range[1].0..=range[1].1 {
-                for x in range[0].0..=range[0].1 {
-                    found.push([key[0] + x, key[1] + y, key[2] + z]);
-                }
-            }
-        }
-        // Sorted now and then, so that the memory stays in proportion to the blocks there are.
-        if found.len() >= 4 * MOST_BLOCKS {
-            tidy(&mut found);
-            if found.len() > MOST_BLOCKS {
-                return Err(SurfaceError::TooLarge { limit: MOST_BLOCKS });
-            }
+        found.extend(touched(cloud, b, reach));
+        if found.len() > MOST_BLOCKS {
+            return Err(SurfaceError::TooLarge { limit: MOST_BLOCKS });
         }
     }
-    tidy(&mut found);
-    if found.len() > MOST_BLOCKS {
-        return Err(SurfaceError::TooLarge { limit: MOST_BLOCKS });
-    }
+    let mut found: Vec<Key> = found.into_iter().collect();
+    found.par_sort_unstable_by_key(rank);
     Ok(found)
+}
+
+/// The blocks in reach of the box around a block's particles.
+fn touched(cloud: &Cloud, block: usize, reach: f32) -> impl Iterator<Item = Key> {
+    let key = cloud.keys[block];
+    let [x, y, z]: [(i32, i32); 3] = std::array::from_fn(|a| {
+        let x = &cloud.local[a][cloud.range(block)];
+        let (low, high) =
+            x.iter().fold((f32::INFINITY, f32::NEG_INFINITY), |(l, h), &v| (l.min(v), h.max(v)));
+        let block = |x: f32| key[a] + (x / EDGE as f32).floor() as i32;
+        (block(low - reach), block(high + reach))
+    });
+    let along = |r: (i32, i32)| r.0..=r.1;
+    along(z).flat_map(move |z| along(y).flat_map(move |y| along(x).map(move |x| [x, y, z])))
 }
 
 fn tidy(keys: &mut Vec<Key>) {
@@ -168,8 +165,9 @@ mod tests {
 
     #[test]
     fn too_fine_cells_are_refused_before_memory_is_asked_for() {
-        let p: Vec<[f32; 3]> = (0..40).map(|i| [i as f32 * 1000.0, 0.0, 0.0]).collect();
+        let p: Vec<[f32; 3]> = (0..10_000).map(|i| [i as f32 * 1000.0, 0.0, 0.0]).collect();
         let cloud = Cloud::new(&p, 0.1).unwrap();
-        assert!(matches!(in_reach(&cloud, 400.0), Err(SurfaceError::TooLarge { .. })));
+        assert!(in_reach(&cloud, 3.0).is_ok());
+        assert!(matches!(in_reach(&cloud, 24.0), Err(SurfaceError::TooLarge { .. })));
     }
 }

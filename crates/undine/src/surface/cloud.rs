@@ -80,10 +80,12 @@ pub fn round_fine(x: f32) -> f32 {
     (x + MAGIC) - MAGIC
 }
 
-fn place(x: f32, per_block: f64) -> (f64, f32) {
+fn place(x: f32, per_block: f64) -> (i32, f32) {
     let x = f64::from(x) * per_block;
-    let block = x.floor();
-    (block, round_fine(((x - block) * EDGE as f64) as f32))
+    // `floor` would be a call into libm on processors without SSE 4.1; the range was checked.
+    let whole = x as i32;
+    let block = whole - i32::from(f64::from(whole) > x);
+    (block, round_fine(((x - f64::from(block)) * EDGE as f64) as f32))
 }
 
 impl Cloud {
@@ -99,7 +101,7 @@ impl Cloud {
             let most = p.iter().fold(0.0, |m: f64, x| m.max(f64::from(x.abs())));
             return Err(SurfaceError::TooFar { particle, distance: most / cell });
         }
-        let key = |p: &[f32; 3]| p.map(|x| place(x, per_block).0 as i32);
+        let key = |p: &[f32; 3]| p.map(|x| place(x, per_block).0);
         let keys: Vec<Key> = position.par_iter().with_min_len(4096).map(key).collect();
 
         // Neighbours in the frame mostly share their block, so few keys are looked up.

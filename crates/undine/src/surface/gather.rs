@@ -87,7 +87,7 @@ fn pick_lanes<L: Lanes>(
     out: &mut [u32],
 ) -> usize {
     let (low, high) = (-reach, EDGE as f32 + reach);
-    // The box seen from the particles' own block; an axis along which all are inside is not looked at again.
+    // The box seen from the particles' own block.
     let low = [L::splat(low - offset[0]), L::splat(low - offset[1]), L::splat(low - offset[2])];
     let high = [L::splat(high - offset[0]), L::splat(high - offset[1]), L::splat(high - offset[2])];
     let mut count = 0;

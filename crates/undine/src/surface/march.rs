@@ -1,9 +1,10 @@
 //! Marching cubes through one block.
 
 use super::cloud::{EDGE, Key, POINTS};
-use super::field::{Field, VALUES};
+use super::field::{Field, VALUES, dispatch};
 use super::gather::Near;
 use super::tables::{EDGES, cases};
+use crate::simd::Lanes;
 
 /// Vertices keep this far from the ends of their edge, × cell, so that no two of them fall together where the field
 /// is exactly at its iso value.
@@ -109,15 +110,25 @@ pub fn piece_of(key: Key, values: &[f32; VALUES], iso: f32) -> Option<(Piece, Ro
         return None;
     }
     let mut piece = Piece { key, faces: faces(&rows), ..Piece::default() };
+    let count = crossings(&rows);
+    piece.edges.reserve_exact(count);
+    piece.position.reserve_exact(count);
+    // A closed surface has twice as many triangles as vertices.
+    piece.triangles.reserve(2 * count + 16);
     triangles(&rows, &mut piece.triangles);
     vertices(&rows, values, iso, &mut piece);
     Some((piece, rows))
 }
 
-fn inside(values: &[f32; VALUES], iso: f32) -> Rows {
+dispatch!(inside, inside_lanes, (values: &[f32; VALUES], iso: f32) -> Rows);
+
+#[inline(always)]
+fn inside_lanes<L: Lanes>(values: &[f32; VALUES], iso: f32) -> Rows {
     let mut rows = [[0; POINTS]; POINTS];
+    let iso = L::splat(iso);
     for (row, values) in rows.as_flattened_mut().iter_mut().zip(values.as_chunks::<POINTS>().0) {
-        *row = values.iter().enumerate().fold(0, |m, (k, &v)| m | (u8::from(v >= iso) << k));
+        // SAFETY: a row is eight values.
+        *row = !unsafe { L::load(values.as_ptr()) }.below(iso) as u8;
     }
     rows
 }
@@ -166,20 +177,36 @@ fn triangles(rows: &Rows, out: &mut Vec<[u16; 3]>) {
     }
 }
 
+/// The edges of a row that change sign and that the block owns, along x, y and z.
+#[inline(always)]
+fn changes(rows: &Rows, y: usize, z: usize) -> [u8; 3] {
+    let row = rows[z][y];
+    [row ^ row >> 1, row ^ rows[z][y + 1], row ^ rows[z + 1][y]].map(|r| r & 0x7f)
+}
+
+/// How many edges change sign.
+fn crossings(rows: &Rows) -> usize {
+    let mut count = 0;
+    for z in 0..EDGE {
+        for y in 0..EDGE {
+            let [a, b, c] = changes(rows, y, z);
+            count += (u32::from(a) | u32::from(b) << 8 | u32::from(c) << 16).count_ones();
+        }
+    }
+    count as usize
+}
+
 /// Vertices on the edges that change sign and that this block owns: those that start at any but its last
 /// points, which are the first of the next block.
 fn vertices(rows: &Rows, values: &[f32; VALUES], iso: f32, piece: &mut Piece) {
     for z in 0..EDGE {
         for y in 0..EDGE {
-            let row = rows[z][y];
-            let on_x = (row ^ row >> 1) & 0x7f;
-            let on_y = (row ^ rows[z][y + 1]) & 0x7f;
-            let on_z = (row ^ rows[z + 1][y]) & 0x7f;
-            let mut any = on_x | on_y | on_z;
+            let on = changes(rows, y, z);
+            let mut any = on[0] | on[1] | on[2];
             while any != 0 {
                 let x = any.trailing_zeros() as usize;
                 any &= any - 1;
-                for (axis, on) in [on_x, on_y, on_z].into_iter().enumerate() {
+                for (axis, on) in on.into_iter().enumerate() {
                     if on >> x & 1 == 1 {
                         let first = (z * POINTS + y) * POINTS + x;
                         let step = [1, POINTS, POINTS * POINTS][axis];

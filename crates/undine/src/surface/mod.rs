@@ -52,8 +52,8 @@ pub fn build(frame: &Frame, options: &Options) -> Result<(Surface, Passes), Surf
     let reach = iso::reach(options, spacing);
     let cloud = passes.time("sort", || Cloud::new(&frame.particles.position, cell))?;
     let seeds = passes.time("find", || -> Result<_, SurfaceError> {
-        // Nothing lies farther outside than a lone particle's surface; what does is found by walking there.
-        let blocks = candidates::in_reach(&cloud, reach.min(spacing))?;
+        // Every piece of surface passes near a particle; from there the walk finds the rest.
+        let blocks = candidates::in_reach(&cloud, 0.5 * spacing)?;
         Ok(candidates::not_filled(&cloud, blocks, spacing))
     })?;
     let field = passes.time("field", || {
@@ -67,7 +67,7 @@ pub fn build(frame: &Frame, options: &Options) -> Result<(Surface, Passes), Surf
         iso::field(&source)
     });
     let carried = passes.time("field", || carried(frame, &cloud));
-    let pieces = passes.time("march", || walk::walk(&cloud, &field, &carried, &seeds));
+    let pieces = passes.time("march", || walk::walk(&cloud, &field, &carried, &seeds))?;
     let mut surface = passes.time("stitch", || stitch::stitch(&pieces, cell))?;
     drop(pieces);
     if options.slivers > 0.0 {

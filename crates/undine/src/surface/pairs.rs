@@ -15,8 +15,8 @@ pub trait PairSum: Sync {
     type Output: Send + Copy + Default;
     /// Nothing yet.
     fn zero<L: Lanes>(&self) -> Self::Sum<L>;
-    /// Adds eight neighbours at `d` (their place less the particle's, in units of the reach) and r² = |d|², of which
-    /// those count that are below 1; `column`: the first column of what they carry.
+    /// Adds eight candidates at `d` (their place less the particle's, in units of the reach) with r² = |d|², of which
+    /// only those may count that are below 1; `column`: the first column of what they carry.
     fn add<L: Lanes>(&self, sum: &mut Self::Sum<L>, d: [L; 3], r2: L, column: L);
     /// The result.
     fn finish<L: Lanes>(&self, sum: &Self::Sum<L>) -> Self::Output;
@@ -60,26 +60,23 @@ fn block_lanes<L: Lanes, P: PairSum>(
     sum: &P,
     out: &mut [P::Output],
 ) {
+    // Neighbours out of reach are not stepped over: that branch took 14 instead of 8 ms for 60k particles.
     let (one, scale) = (L::splat(1.0), L::splat(1.0 / reach));
     let full = near.x[0].len();
     let carried = near.column[0].len() == full;
     for (i, out) in out.iter_mut().enumerate() {
         let p = [L::splat(own[0][i]), L::splat(own[1][i]), L::splat(own[2][i])];
         let mut s = sum.zero::<L>();
-        let mut j = 0;
-        while j < full {
+        for j in (0..full).step_by(8) {
             // SAFETY: all arrays are as long as `x`, a multiple of eight (`Near::collect`).
             unsafe {
                 let dx = L::load(near.x[0].as_ptr().add(j)).sub(p[0]).mul(scale);
                 let dy = L::load(near.x[1].as_ptr().add(j)).sub(p[1]).mul(scale);
                 let dz = L::load(near.x[2].as_ptr().add(j)).sub(p[2]).mul(scale);
                 let r2 = dz.mul_add(dz, dy.mul_add(dy, dx.mul(dx)));
-                if r2.below(one) != 0 {
-                    let c = if carried { L::load(near.column[0].as_ptr().add(j)) } else { one };
-                    sum.add(&mut s, [dx, dy, dz], r2, c);
-                }
+                let c = if carried { L::load(near.column[0].as_ptr().add(j)) } else { one };
+                sum.add(&mut s, [dx, dy, dz], r2, c);
             }
-            j += 8;
         }
         *out = sum.finish(&s);
     }

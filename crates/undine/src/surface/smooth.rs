@@ -12,8 +12,8 @@ use super::vector::{V, add, dot, scale, sub, unit};
 
 /// Step towards the mean, λ.
 const TOWARDS: f32 = 0.5;
-/// Step away from it, μ: passes waves up to 1/λ + 1/μ = 0.1 of the mesh's frequencies (Taubin's choice).
-const AWAY: f32 = -0.526;
+/// Step away from it, μ: passes waves up to 1/λ + 1/μ ≈ 0.04 of the mesh's frequencies.
+const AWAY: f32 = -0.51;
 
 /// Smooths `times`.
 pub fn smooth(surface: &mut Surface, times: u32) {
@@ -84,7 +84,7 @@ mod tests {
             seed = seed.wrapping_mul(1664525).wrapping_add(1013904223);
             *p = scale(*p, 1.0 + 0.01 * ((seed >> 8) as f32 / 16777216.0 - 0.5));
         }
-        let (area, volume) = area_and_volume(&s);
+        let (_, volume) = area_and_volume(&s);
         let rough = |s: &Surface| {
             let radius: Vec<f64> = s.position.iter().map(|p| f64::from(dot(*p, *p).sqrt())).collect();
             let mean = radius.iter().sum::<f64>() / radius.len() as f64;
@@ -92,9 +92,9 @@ mod tests {
         };
         let before = rough(&s);
         smooth(&mut s, 10);
-        let (smaller, same) = area_and_volume(&s);
-        assert!((same / volume - 1.0).abs() < 6e-3, "{volume} {same}");
-        assert!(smaller < area && rough(&s) < 0.25 * before, "{before} {}", rough(&s));
+        let (_, same) = area_and_volume(&s);
+        assert!((same / volume - 1.0).abs() < 3e-3, "{volume} {same}");
+        assert!(rough(&s) < 0.3 * before, "{before} {}", rough(&s));
         assert_eq!(euler_number(&s), 2);
     }
 }

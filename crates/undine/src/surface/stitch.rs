@@ -22,47 +22,57 @@ pub fn stitch(pieces: &[Piece], cell: f64) -> Result<Surface, SurfaceError> {
             return Err(SurfaceError::TooManyVertices { count });
         }
     }
-    let position = |piece: &Piece| -> Vec<[f32; 3]> {
-        let corner = piece.key.map(|k| f64::from(k) * EDGE as f64);
-        let world = |p: &[f32; 3]| std::array::from_fn(|a| ((corner[a] + f64::from(p[a])) * cell) as f32);
-        piece.position.iter().map(world).collect()
-    };
-    let triangles = |(k, piece): (usize, &Piece)| -> Vec<[u32; 3]> {
-        // Where each edge's vertex is, as far as known.
-        let mut number = [u32::MAX; POINTS * POINTS * POINTS * 3];
-        for (n, &e) in piece.edges.iter().enumerate() {
-            number[e as usize] = first[k] + n as u32;
-        }
-        let mut out = Vec::with_capacity(piece.triangles.len());
-        for t in &piece.triangles {
-            out.push(t.map(|e| {
-                if number[e as usize] == u32::MAX {
-                    number[e as usize] = elsewhere(pieces, &map, &first, piece.key, e);
-                }
-                number[e as usize]
-            }));
-        }
-        out
-    };
-    let parts: Vec<_> = pieces
-        .par_iter()
-        .enumerate()
-        .with_min_len(16)
-        .map(|(k, piece)| (position(piece), triangles((k, piece))))
-        .collect();
-    let mut surface = Surface::default();
-    surface.position.reserve_exact(count);
-    surface.triangles.reserve_exact(pieces.iter().map(|p| p.triangles.len()).sum());
-    for (position, triangles) in parts {
-        surface.position.extend(position);
-        surface.triangles.extend(triangles);
-    }
-    for piece in pieces {
-        surface.normal.extend_from_slice(&piece.normal);
-        surface.velocity.extend_from_slice(&piece.velocity);
-        surface.fluid.extend_from_slice(&piece.fluid);
-    }
+    let faces = pieces.iter().map(|p| p.triangles.len()).sum();
+    let mut surface =
+        Surface { position: vec![[0.0; 3]; count], triangles: vec![[0; 3]; faces], ..Surface::default() };
+    let positions = parts(&mut surface.position, pieces.iter().map(|p| p.position.len()));
+    let triangles = parts(&mut surface.triangles, pieces.iter().map(|p| p.triangles.len()));
+    pieces.par_iter().enumerate().zip(positions).zip(triangles).with_min_len(16).for_each(
+        |(((k, piece), positions), triangles)| {
+            let corner = piece.key.map(|k| f64::from(k) * EDGE as f64);
+            for (to, p) in positions.iter_mut().zip(&piece.position) {
+                *to = std::array::from_fn(|a| ((corner[a] + f64::from(p[a])) * cell) as f32);
+            }
+            // Where each edge's vertex is, as far as known.
+            let mut number = [u32::MAX; POINTS * POINTS * POINTS * 3];
+            for (n, &e) in piece.edges.iter().enumerate() {
+                number[e as usize] = first[k] + n as u32;
+            }
+            for (to, t) in triangles.iter_mut().zip(&piece.triangles) {
+                *to = t.map(|e| {
+                    if number[e as usize] == u32::MAX {
+                        number[e as usize] = elsewhere(pieces, &map, &first, piece.key, e);
+                    }
+                    number[e as usize]
+                });
+            }
+        },
+    );
+    surface.normal = join(pieces, count, |p| &p.normal);
+    surface.velocity = join(pieces, count, |p| &p.velocity);
+    surface.fluid = join(pieces, count, |p| &p.fluid);
     Ok(surface)
+}
+
+/// Cuts a slice into parts of these lengths.
+fn parts<T>(mut whole: &mut [T], lengths: impl Iterator<Item = usize>) -> Vec<&mut [T]> {
+    lengths
+        .map(|n| {
+            let (part, rest) = std::mem::take(&mut whole).split_at_mut(n);
+            whole = rest;
+            part
+        })
+        .collect()
+}
+
+/// One list of the pieces' lists; empty when those are.
+fn join<T: Copy>(pieces: &[Piece], count: usize, list: impl Fn(&Piece) -> &Vec<T>) -> Vec<T> {
+    let mut joined = Vec::new();
+    if pieces.first().is_some_and(|p| list(p).len() == p.edges.len()) || count == 0 {
+        joined.reserve_exact(count);
+    }
+    pieces.iter().for_each(|p| joined.extend_from_slice(list(p)));
+    joined
 }
 
 /// The vertex of an edge that belongs to a block beyond.

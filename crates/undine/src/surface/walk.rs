@@ -6,12 +6,19 @@ use std::hash::BuildHasherDefault;
 
 use rayon::prelude::*;
 
+use super::candidates::MOST_BLOCKS;
 use super::cloud::{Cloud, Key, KeyHasher, rank};
 use super::field::Field;
 use super::march::{Carried, Piece, Scratch, march};
+use super::options::SurfaceError;
 
 /// Marches the blocks `seeds` and all that the surface leads to from there. The pieces come by rank.
-pub fn walk(cloud: &Cloud, field: &Field, carried: &Carried, seeds: &[Key]) -> Vec<Piece> {
+pub fn walk(
+    cloud: &Cloud,
+    field: &Field,
+    carried: &Carried,
+    seeds: &[Key],
+) -> Result<Vec<Piece>, SurfaceError> {
     let mut known: HashSet<Key, BuildHasherDefault<KeyHasher>> = seeds.iter().copied().collect();
     let mut pieces: Vec<Piece> = Vec::new();
     let mut blocks = seeds.to_vec();
@@ -33,7 +40,10 @@ pub fn walk(cloud: &Cloud, field: &Field, carried: &Carried, seeds: &[Key]) -> V
             }
         }
         pieces.append(&mut found);
+        if known.len() > MOST_BLOCKS {
+            return Err(SurfaceError::TooLarge { limit: MOST_BLOCKS });
+        }
     }
     pieces.sort_unstable_by_key(|p| rank(&p.key));
-    pieces
+    Ok(pieces)
 }

@@ -57,42 +57,38 @@ fn fill_lanes<L: Lanes>(near: &Near, out: &mut [f32; VALUES]) {
     }
 }
 
+/// No branches: to step over eight particles out of reach, or over blocks of them, is mispredicted so often that it
+/// takes longer (27 instead of 21 ms of marching for 60k particles).
 #[inline(always)]
 fn at_lanes<L: Lanes>(near: &Near, velocity: &[Vec<f32>; 3], p: [f32; 3]) -> Sample {
     let (one, zero) = (L::splat(1.0), L::splat(0.0));
-    let p = p.map(L::splat);
+    let p = [L::splat(p[0]), L::splat(p[1]), L::splat(p[2])];
     let mut value = zero;
     let (mut gx, mut gy, mut gz) = (zero, zero, zero);
     let (mut vx, mut vy, mut vz) = (zero, zero, zero);
     let moves = velocity[0].len() == near.x[0].len();
-    let full = near.x[0].len();
-    let mut j = 0;
-    while j < full {
+    for j in (0..near.x[0].len()).step_by(8) {
         // SAFETY: all arrays are as long as `x`, a multiple of eight (`Near::collect`).
         unsafe {
             let dx = p[0].sub(L::load(near.x[0].as_ptr().add(j)));
             let dy = p[1].sub(L::load(near.x[1].as_ptr().add(j)));
             let dz = p[2].sub(L::load(near.x[2].as_ptr().add(j)));
             let k = L::load(near.column[1].as_ptr().add(j));
-            let t = one.sub(dz.mul_add(dz, dy.mul_add(dy, dx.mul(dx))).mul(k));
-            if zero.below(t) != 0 {
-                let t = t.max(zero);
-                let wt2 = t.mul(t).mul(L::load(near.column[0].as_ptr().add(j)));
-                let part = wt2.mul(t);
-                value = value.add(part);
-                // d/dx w t³ = -6 k w t² dx; the -6 waits for the end.
-                let slope = wt2.mul(k);
-                gx = slope.mul_add(dx, gx);
-                gy = slope.mul_add(dy, gy);
-                gz = slope.mul_add(dz, gz);
-                if moves {
-                    vx = part.mul_add(L::load(velocity[0].as_ptr().add(j)), vx);
-                    vy = part.mul_add(L::load(velocity[1].as_ptr().add(j)), vy);
-                    vz = part.mul_add(L::load(velocity[2].as_ptr().add(j)), vz);
-                }
+            let t = one.sub(dz.mul_add(dz, dy.mul_add(dy, dx.mul(dx))).mul(k)).max(zero);
+            let wt2 = t.mul(t).mul(L::load(near.column[0].as_ptr().add(j)));
+            let part = wt2.mul(t);
+            value = value.add(part);
+            // d/dx w t³ = -6 k w t² dx; the -6 waits for the end.
+            let slope = wt2.mul(k);
+            gx = slope.mul_add(dx, gx);
+            gy = slope.mul_add(dy, gy);
+            gz = slope.mul_add(dz, gz);
+            if moves {
+                vx = part.mul_add(L::load(velocity[0].as_ptr().add(j)), vx);
+                vy = part.mul_add(L::load(velocity[1].as_ptr().add(j)), vy);
+                vz = part.mul_add(L::load(velocity[2].as_ptr().add(j)), vz);
             }
         }
-        j += 8;
     }
     Sample {
         value: value.sum(),

@@ -54,14 +54,12 @@ fn fill_lanes<L: Lanes>(near: &Near, out: &mut [f32; VALUES]) {
 #[inline(always)]
 fn at_lanes<L: Lanes>(near: &Near, velocity: &[Vec<f32>; 3], p: [f32; 3]) -> Sample {
     let (one, two, zero) = (L::splat(1.0), L::splat(2.0), L::splat(0.0));
-    let p = p.map(L::splat);
+    let p = [L::splat(p[0]), L::splat(p[1]), L::splat(p[2])];
     let mut value = zero;
     let (mut gx, mut gy, mut gz) = (zero, zero, zero);
     let (mut vx, mut vy, mut vz) = (zero, zero, zero);
     let moves = velocity[0].len() == near.x[0].len();
-    let full = near.x[0].len();
-    let mut j = 0;
-    while j < full {
+    for j in (0..near.x[0].len()).step_by(8) {
         // SAFETY: all arrays are as long as `x`, a multiple of eight (`Near::collect`).
         unsafe {
             let dx = p[0].sub(L::load(near.x[0].as_ptr().add(j)));
@@ -76,23 +74,19 @@ fn at_lanes<L: Lanes>(near: &Near, velocity: &[Vec<f32>; 3], p: [f32; 3]) -> Sam
             let my = dy.mul(two).mul_add(yy, dx.mul_add(xy, dz.mul(yz)));
             let mz = dz.mul(two).mul_add(zz, dx.mul_add(xz, dy.mul(yz)));
             let q = dx.mul_add(mx, dy.mul_add(my, dz.mul(mz))).mul(L::splat(0.5));
-            let t = one.sub(q);
-            if zero.below(t) != 0 {
-                let t = t.max(zero);
-                let wt2 = t.mul(t).mul(L::load(near.column[0].as_ptr().add(j)));
-                let part = wt2.mul(t);
-                value = value.add(part);
-                gx = wt2.mul_add(mx, gx);
-                gy = wt2.mul_add(my, gy);
-                gz = wt2.mul_add(mz, gz);
-                if moves {
-                    vx = part.mul_add(L::load(velocity[0].as_ptr().add(j)), vx);
-                    vy = part.mul_add(L::load(velocity[1].as_ptr().add(j)), vy);
-                    vz = part.mul_add(L::load(velocity[2].as_ptr().add(j)), vz);
-                }
+            let t = one.sub(q).max(zero);
+            let wt2 = t.mul(t).mul(L::load(near.column[0].as_ptr().add(j)));
+            let part = wt2.mul(t);
+            value = value.add(part);
+            gx = wt2.mul_add(mx, gx);
+            gy = wt2.mul_add(my, gy);
+            gz = wt2.mul_add(mz, gz);
+            if moves {
+                vx = part.mul_add(L::load(velocity[0].as_ptr().add(j)), vx);
+                vy = part.mul_add(L::load(velocity[1].as_ptr().add(j)), vy);
+                vz = part.mul_add(L::load(velocity[2].as_ptr().add(j)), vz);
             }
         }
-        j += 8;
     }
     Sample {
         value: value.sum(),
