@@ -44,11 +44,6 @@ fn touched(cloud: &Cloud, block: usize, reach: f32) -> impl Iterator<Item = Key>
     along(z).flat_map(move |z| along(y).flat_map(move |y| along(x).map(move |x| [x, y, z])))
 }
 
-fn tidy(keys: &mut Vec<Key>) {
-    keys.par_sort_unstable_by_key(rank);
-    keys.dedup();
-}
-
 /// Keeps the blocks that are not filled all through; `spacing` in cells.
 ///
 /// A cavity so small that no place misses so many of its particles escapes this; the walk of the surface finds all

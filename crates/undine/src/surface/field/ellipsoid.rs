@@ -23,6 +23,7 @@ fn fill_lanes<L: Lanes>(near: &Near, out: &mut [f32; VALUES]) {
     // SAFETY: eight floats.
     let ramp = unsafe { L::load(RAMP.as_ptr()) };
     let (one, zero) = (L::splat(1.0), L::splat(0.0));
+    let (mut cross, mut rest) = ([0.0f32; 8], [0.0f32; 8]);
     for j in 0..near.len() {
         let (x, y, z) = (near.x[0][j], near.x[1][j], near.x[2][j]);
         let mut m = [0.0; 6];
@@ -36,19 +37,37 @@ fn fill_lanes<L: Lanes>(near: &Near, out: &mut [f32; VALUES]) {
         let weight = L::splat(near.column[0][j]);
         let (z0, z1) = span(z, reach_z);
         let (y0, y1) = span(y, reach_y);
+        let dy = ramp.sub(L::splat(y));
+        let square = dy.mul(dy).mul(L::splat(m[1]));
         for iz in z0..z1 {
             let dz = iz as f32 - z;
-            for iy in y0..y1 {
-                let dy = iy as f32 - y;
-                let cross = L::splat(m[3] * dy + m[4] * dz);
-                let rest = L::splat(dy * (m[1] * dy + m[5] * dz) + m[2] * dz * dz);
-                let t = along.sub(dx.mul_add(cross, rest)).max(zero);
-                let row = out[(iz * 8 + iy) * 8..].as_mut_ptr();
-                // SAFETY: `span` stays within the eight rows of eight points of each axis.
-                unsafe { t.mul(t).mul_add(t.mul(weight), L::load(row)).store(row) };
+            // Both parts for all eight rows at once, as in `ball`.
+            let crosses = dy.mul_add(L::splat(m[3]), L::splat(m[4] * dz));
+            let rests = dy.mul_add(L::splat(m[5] * dz), square).add(L::splat(m[2] * dz * dz));
+            // SAFETY: room for eight; `span` stays within the eight rows of eight points of each axis.
+            unsafe {
+                crosses.store(cross.as_mut_ptr());
+                rests.store(rest.as_mut_ptr());
+                let mut row = out.as_mut_ptr().add((iz * 8 + y0) * 8);
+                for iy in y0..y1 {
+                    let (c, r) = (L::splat(*cross.get_unchecked(iy)), L::splat(*rest.get_unchecked(iy)));
+                    let t = along.sub(dx.mul_add(c, r)).max(zero);
+                    t.mul(t).mul_add(t.mul(weight), L::load(row)).store(row);
+                    row = row.add(8);
+                }
             }
         }
     }
+}
+
+/// Eight values of a column.
+///
+/// # Safety
+/// The column must have eight values from `j` on.
+#[inline(always)]
+unsafe fn load<L: Lanes>(near: &Near, column: usize, j: usize) -> L {
+    // SAFETY: the caller's promise.
+    unsafe { L::load(near.column[column].as_ptr().add(j)) }
 }
 
 #[inline(always)]
@@ -65,10 +84,8 @@ fn at_lanes<L: Lanes>(near: &Near, velocity: &[Vec<f32>; 3], p: [f32; 3]) -> Sam
             let dx = p[0].sub(L::load(near.x[0].as_ptr().add(j)));
             let dy = p[1].sub(L::load(near.x[1].as_ptr().add(j)));
             let dz = p[2].sub(L::load(near.x[2].as_ptr().add(j)));
-            let [xx, yy, zz] = [1, 2, 3].map(|c| near.column[c].as_ptr());
-            let [xy, xz, yz] = [4, 5, 6].map(|c| near.column[c].as_ptr());
-            let (xx, yy, zz) = (L::load(xx.add(j)), L::load(yy.add(j)), L::load(zz.add(j)));
-            let (xy, xz, yz) = (L::load(xy.add(j)), L::load(xz.add(j)), L::load(yz.add(j)));
+            let (xx, yy, zz) = (load(near, 1, j), load::<L>(near, 2, j), load::<L>(near, 3, j));
+            let (xy, xz, yz) = (load(near, 4, j), load::<L>(near, 5, j), load::<L>(near, 6, j));
             // ∇(rᵀMr) = 2Mr
             let mx = dx.mul(two).mul_add(xx, dy.mul_add(xy, dz.mul(xz)));
             let my = dy.mul(two).mul_add(yy, dx.mul_add(xy, dz.mul(yz)));

@@ -14,16 +14,20 @@ use super::{Source, moved};
 use crate::surface::field::{Field, Shape};
 
 /// Support h, × spacing.
-pub const SUPPORT: f32 = 2.0;
+pub const SUPPORT: f32 = 2.2;
 /// Value on the surface: lower than without moving, which shrinks the fluid.
 const THRESHOLD: f32 = 0.3;
 /// Most that a kernel is stretched.
-pub const STRETCH: f32 = 1.25;
+pub const STRETCH: f32 = 1.0;
 /// Greatest ratio of the stretches, k_r.
 const RATIO: f32 = 4.0;
 /// Weight of the neighbourhood, as a share of that at rest, below which a particle is a droplet and stays round; the
 /// paper counts 25 neighbours.
 const DROPLET: f32 = 0.25;
+/// Weight of the neighbourhood, as a share of that at rest, and distance of its mean, × radius, from which on a
+/// particle is deep inside and its kernel round: no need to look for axes.
+const FULL_ENOUGH: f32 = 0.9;
+const CENTRED: f32 = 0.05;
 /// Size of the kernel of a droplet, k_n.
 const SMALL: f32 = 0.6;
 
@@ -58,12 +62,14 @@ pub fn field(source: &Source) -> Field {
 
 /// Weight and matrix of a particle; `rest`: Σ w of a full neighbourhood.
 fn shape(around: &Neighborhood, volume: f32, h: f32, rest: f32) -> [f32; 7] {
-    // Particles that nobody looked at lie deep inside.
     let round = |scale: f32| {
         let m = 1.0 / (h * scale).powi(2);
         [volume * PEAK / (h * scale).powi(3), m, m, m, 0.0, 0.0, 0.0]
     };
-    if around.weight == 0.0 {
+    // Particles that nobody looked at, without weight, lie deep inside too.
+    let [x, y, z] = around.mean;
+    let deep = around.weight > FULL_ENOUGH * rest && x * x + y * y + z * z < CENTRED * CENTRED;
+    if around.weight == 0.0 || deep {
         return round(1.0);
     }
     if around.weight < DROPLET * rest {
@@ -98,7 +104,7 @@ mod tests {
         for a in 1..4 {
             assert!((s[a] - 0.25).abs() < 1e-5, "{s:?}");
         }
-        let sheet = Neighborhood { covariance: [FULL, 0.01, FULL, 0.0, 0.0, 0.0], ..full };
+        let sheet = Neighborhood { weight: 30.0, covariance: [FULL, 0.01, FULL, 0.0, 0.0, 0.0], ..full };
         let s = shape(&sheet, 1.0, 2.0, 50.0);
         assert!((s[1] - 0.25).abs() < 1e-5 && (s[2] - 0.25 * 16.0).abs() < 1e-3, "{s:?}");
     }

@@ -5,10 +5,10 @@ pub fn eigen(m: [f32; 6]) -> ([f32; 3], [[f32; 3]; 3]) {
     let mut a = [[m[0], m[3], m[4]], [m[3], m[1], m[5]], [m[4], m[5], m[2]]];
     let mut v = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0f32]];
     let size = m.iter().fold(0.0f32, |s, x| s.max(x.abs()));
-    // Converges quadratically: three sweeps leave rounding errors in all but contrived cases, five in those too.
-    for _ in 0..5 {
+    // Converges quadratically; the rotations left out end it.
+    for _ in 0..4 {
         for (p, q) in [(0, 1), (0, 2), (1, 2)] {
-            if a[p][q].abs() <= 1e-7 * size {
+            if a[p][q].abs() <= 1e-5 * size {
                 continue;
             }
             let theta = (a[q][q] - a[p][p]) / (2.0 * a[p][q]);

@@ -5,7 +5,7 @@ use crate::simd::Lanes;
 use crate::surface::pairs::{PairSum, pair_sums};
 
 /// Radius of the neighbourhood, × spacing.
-pub const RADIUS: f32 = 3.0;
+pub const RADIUS: f32 = 2.5;
 
 /// Weighted moments over the neighbours, in units of the radius.
 #[derive(Clone, Copy, Debug, Default)]
