@@ -212,9 +212,9 @@ mod tests {
         for b in 0..c.keys.len() {
             assert_eq!(c.map[&c.keys[b]], b as u32);
             for k in c.range(b) {
-                for a in 0..3 {
+                for (a, want) in p[c.order[k] as usize].iter().enumerate() {
                     let x = (f64::from(c.keys[b][a]) * 7.0 + f64::from(c.local[a][k])) * 0.11;
-                    assert!((x - f64::from(p[c.order[k] as usize][a])).abs() < 0.11 / 65536.0 + 1e-6);
+                    assert!((x - f64::from(*want)).abs() < 0.11 / 65536.0 + 1e-6);
                 }
             }
         }

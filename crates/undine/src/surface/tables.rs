@@ -20,8 +20,12 @@ pub struct Case {
 }
 
 /// The lower end of an edge as a corner (bit 0: x, bit 1: y, bit 2: z), and its axis.
-pub const EDGES: [(u8, u8); 12] =
-    [(0, 0), (2, 0), (4, 0), (6, 0), (0, 1), (1, 1), (4, 1), (5, 1), (0, 2), (1, 2), (2, 2), (3, 2)]; // lint: one axis a line
+#[rustfmt::skip]
+pub const EDGES: [(u8, u8); 12] = [
+    (0, 0), (2, 0), (4, 0), (6, 0),
+    (0, 1), (1, 1), (4, 1), (5, 1),
+    (0, 2), (1, 2), (2, 2), (3, 2),
+];
 
 /// All cases, by the corners inside (bit c: corner c).
 pub fn cases() -> &'static [Case; 256] {

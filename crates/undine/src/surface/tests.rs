@@ -207,8 +207,8 @@ fn velocity_and_fluid_come_from_the_particles_near_by() {
         for (k, p) in s.position.iter().enumerate() {
             let want = if p[0] > 0.0 { [1.0, 2.0, 3.0] } else { [-1.0, 0.0, 5.0] };
             assert_eq!(s.fluid[k], u8::from(p[0] > 0.0));
-            for a in 0..3 {
-                assert!((s.velocity[k][a] - want[a]).abs() < 1e-4, "{:?}", options.method);
+            for (v, want) in s.velocity[k].iter().zip(want) {
+                assert!((v - want).abs() < 1e-4, "{:?}", options.method);
             }
         }
     }
@@ -228,6 +228,17 @@ fn densities_of_the_frame_are_used_when_the_rest_densities_are_known() {
     assert_eq!(size(&f, vec![]), without);
     let (thin, right) = (size(&f, vec![1000.0]), size(&f, vec![800.0]));
     assert!(thin > right * 1.01, "{thin} {right}");
+}
+
+#[test]
+fn thin_sheets_and_lone_particles_stay() {
+    for method in [Method::ColorField, Method::Smoothed, Method::Anisotropic] {
+        let sheet = lattice(9, |p| p[1].abs() < 0.5 && p[0].hypot(p[2]) < 8.0);
+        let s = build(&frame(sheet), &Options::plain(method)).unwrap().0;
+        assert_eq!(euler_number(&s), 2, "{method:?}: one sheet without holes");
+        let s = build(&frame(vec![[0.3, 0.4, 0.5]]), &Options::plain(method)).unwrap().0;
+        assert_eq!(euler_number(&s), 2, "{method:?}: one drop");
+    }
 }
 
 fn all_methods() -> impl Iterator<Item = Options> {

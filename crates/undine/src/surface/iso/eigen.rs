@@ -25,11 +25,9 @@ pub fn eigen(m: [f32; 6]) -> ([f32; 3], [[f32; 3]; 3]) {
             a[r][q] = s * arp + c * arq;
             (a[p][r], a[q][r]) = (a[r][p], a[r][q]);
             // Rows of v are the axes.
-            for k in 0..3 {
-                let (vp, vq) = (v[p][k], v[q][k]);
-                v[p][k] = c * vp - s * vq;
-                v[q][k] = s * vp + c * vq;
-            }
+            let (vp, vq) = (v[p], v[q]);
+            v[p] = std::array::from_fn(|k| c * vp[k] - s * vq[k]);
+            v[q] = std::array::from_fn(|k| s * vp[k] + c * vq[k]);
         }
     }
     ([a[0][0], a[1][1], a[2][2]], v)
