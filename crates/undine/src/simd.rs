@@ -13,6 +13,11 @@ pub trait Lanes: Copy {
     /// # Safety
     /// Eight f32 must be readable at `p`.
     unsafe fn load(p: *const f32) -> Self;
+    /// Lanes to `p[0..8]`.
+    ///
+    /// # Safety
+    /// Eight f32 must be writable at `p`.
+    unsafe fn store(self, p: *mut f32);
     /// Lane-wise sum.
     fn add(self, o: Self) -> Self;
     /// Lane-wise difference.
@@ -71,6 +76,11 @@ impl Lanes for Portable {
     unsafe fn load(p: *const f32) -> Self {
         // SAFETY: the caller promises eight readable floats.
         Portable(unsafe { p.cast::<[f32; 8]>().read_unaligned() })
+    }
+    #[inline(always)]
+    unsafe fn store(self, p: *mut f32) {
+        // SAFETY: the caller promises eight writable floats.
+        unsafe { p.cast::<[f32; 8]>().write_unaligned(self.0) }
     }
     #[inline(always)]
     fn add(self, o: Self) -> Self {
@@ -199,6 +209,10 @@ mod avx2 {
         #[inline(always)]
         unsafe fn load(p: *const f32) -> Self {
             Avx2(unsafe { _mm256_loadu_ps(p) })
+        }
+        #[inline(always)]
+        unsafe fn store(self, p: *mut f32) {
+            unsafe { _mm256_storeu_ps(p, self.0) }
         }
         #[inline(always)]
         fn add(self, o: Self) -> Self {
@@ -337,6 +351,10 @@ mod tests {
         // SAFETY: indices are below 16, the number of quads.
         let g = unsafe { L::gather4(quads.as_ptr(), [15, 0, 3, 9, 1, 6, 2, 5].as_ptr()) };
         out.extend(g.map(|v| v.sub(L::splat(20.0)).abs().mul(a).sum()));
+        let mut stored = [0.0; 8];
+        // SAFETY: `stored` has room for eight.
+        unsafe { b.store(stored.as_mut_ptr()) };
+        out.extend(stored);
         let mut packed = [0; 8];
         for mask in 0..256 {
             // SAFETY: `packed` has room for eight.

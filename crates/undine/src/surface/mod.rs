@@ -14,3 +14,141 @@ pub struct Surface {
     /// Vertices of each triangle, anticlockwise seen from outside.
     pub triangles: Vec<[u32; 3]>,
 }
+
+mod adjacency;
+mod candidates;
+mod cloud;
+mod droplets;
+mod field;
+mod gather;
+mod iso;
+mod march;
+mod options;
+mod pairs;
+mod slivers;
+mod smooth;
+mod stitch;
+mod tables;
+mod tessellate;
+mod vector;
+mod walk;
+
+use rayon::prelude::*;
+
+pub use options::{Method, Options, SurfaceError};
+
+use crate::frame::{FieldData, Frame};
+use crate::models::Passes;
+use cloud::Cloud;
+use march::Carried;
+
+/// Builds the surface of a frame's particles; tells the time of each pass too.
+pub fn build(frame: &Frame, options: &Options) -> Result<(Surface, Passes), SurfaceError> {
+    let mut passes = Passes::default();
+    let spacing = check(frame, options)?;
+    let cell = options.cell * spacing;
+    // From here on lengths are in cells.
+    let spacing = (1.0 / options.cell) as f32;
+    let reach = iso::reach(options, spacing);
+    let cloud = passes.time("sort", || Cloud::new(&frame.particles.position, cell))?;
+    let seeds = passes.time("find", || -> Result<_, SurfaceError> {
+        // Every piece of surface passes near a particle; from there the walk finds the rest.
+        let blocks = candidates::in_reach(&cloud, 0.5 * spacing)?;
+        Ok(candidates::not_filled(&cloud, blocks, spacing))
+    })?;
+    let field = passes.time("field", || {
+        let source = iso::Source {
+            cloud: &cloud,
+            spacing,
+            expansion: expansion(frame, options, &cloud),
+            wanted: iso::wanted(&cloud, &seeds, reach),
+            options,
+        };
+        iso::field(&source)
+    });
+    let carried = passes.time("field", || carried(frame, &cloud));
+    let pieces = passes.time("march", || walk::walk(&cloud, &field, &carried, &seeds))?;
+    let mut surface = passes.time("stitch", || stitch::stitch(&pieces, cell))?;
+    drop(pieces);
+    if options.slivers > 0.0 {
+        passes.time("slivers", || slivers::remove_slivers(&mut surface, (options.slivers * cell) as f32));
+    }
+    if options.smoothing > 0 {
+        passes.time("smooth", || smooth::smooth(&mut surface, options.smoothing));
+    }
+    if options.tessellation > 0 {
+        passes.time("tessellate", || tessellate::tessellate(&mut surface, options.tessellation))?;
+    }
+    if options.droplets && !iso::shows_lone_particles(options.method) {
+        passes.time("droplets", || {
+            droplets::add_droplets(&mut surface, &cloud, &field, &carried, &seeds, spacing, cell)
+        })?;
+    }
+    Ok((surface, passes))
+}
+
+/// Checks all that can be wrong before the work; returns the spacing, m.
+fn check(frame: &Frame, options: &Options) -> Result<f64, SurfaceError> {
+    let spacing = options.spacing.unwrap_or(frame.spacing);
+    let option = |name, value: f64, low: f64, high: f64, expected| {
+        // Not `value < low`: NaN must fail too.
+        if value >= low && value <= high {
+            Ok(())
+        } else {
+            Err(SurfaceError::Option { name, value, expected })
+        }
+    };
+    option("spacing", spacing, 1e-12, 1e12, "between 1e-12 and 1e12 m")?;
+    option("cell", options.cell, 0.05, 10.0, "between 0.05 and 10 spacings")?;
+    option("support", options.support.unwrap_or(2.0), 1.0, 5.0, "between 1 and 5 spacings")?;
+    option("threshold", options.threshold.unwrap_or(0.5), 0.01, 0.99, "between 0.01 and 0.99")?;
+    option("slivers", options.slivers, 0.0, 0.5, "between 0 and 0.5 cells")?;
+    option("smoothing", f64::from(options.smoothing), 0.0, 1000.0, "at most 1000")?;
+    option("tessellation", f64::from(options.tessellation), 0.0, 8.0, "at most 8")?;
+    let particles = frame.particles.len();
+    for f in &frame.particles.fields {
+        if f.data.len() != particles {
+            return Err(SurfaceError::Field { name: f.name, values: f.data.len(), particles });
+        }
+    }
+    Ok(spacing)
+}
+
+/// ρ0/ρ of each particle, where both are known.
+fn expansion(frame: &Frame, options: &Options, cloud: &Cloud) -> Option<Vec<f32>> {
+    let density = frame.particles.scalar("density").filter(|_| !options.rest_density.is_empty())?;
+    let fluid = fluids(frame);
+    let rest = |i: usize| {
+        let f = fluid.map_or(0, |f| usize::from(f[i]));
+        options.rest_density.get(f).or(options.rest_density.last()).map_or(1.0, |&r| r as f32)
+    };
+    // A lone particle is some six times thinner than the fluid at rest.
+    let ratio = |&i: &u32| {
+        let ratio = rest(i as usize) / density[i as usize];
+        if ratio > 0.0 { ratio.clamp(0.5, 8.0) } else { 1.0 }
+    };
+    Some(cloud.order.par_iter().with_min_len(4096).map(ratio).collect())
+}
+
+fn fluids(frame: &Frame) -> Option<&[u8]> {
+    match frame.particles.field("fluid") {
+        Some(FieldData::Byte(v)) => Some(v),
+        _ => None,
+    }
+}
+
+fn carried(frame: &Frame, cloud: &Cloud) -> Carried {
+    let mut carried = Carried::default();
+    if let Some(velocity) = frame.particles.vector("velocity") {
+        for (a, to) in carried.velocity.iter_mut().enumerate() {
+            to.extend(cloud.order.iter().map(|&i| velocity[i as usize][a]));
+        }
+    }
+    if let Some(fluid) = fluids(frame).filter(|f| f.windows(2).any(|w| w[0] != w[1])) {
+        carried.fluid.extend(cloud.order.iter().map(|&i| fluid[i as usize]));
+    }
+    carried
+}
+
+#[cfg(test)]
+mod tests;

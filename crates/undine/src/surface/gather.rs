@@ -1,0 +1,115 @@
+//! The particles in reach of a block, side by side in its own coordinates.
+
+use super::cloud::{Around, Cloud, EDGE, Key, NOWHERE};
+use super::field::dispatch;
+use crate::simd::Lanes;
+
+/// Most numbers a particle carries besides its place.
+pub const COLUMNS: usize = 7;
+
+/// Particles seen from a block, in the order of the cloud; parallel arrays, filled up to a multiple of eight with
+/// particles out of everyone's reach.
+#[derive(Clone, Debug, Default)]
+pub struct Near {
+    /// Coordinates from the block's corner, in cells.
+    pub x: [Vec<f32>; 3],
+    /// What else they carry.
+    pub column: [Vec<f32>; COLUMNS],
+    /// Their numbers in the cloud; not filled up.
+    pub index: Vec<u32>,
+    blocks: Vec<Around>,
+}
+
+impl Near {
+    /// Collects the particles at `local` (coordinates from their own blocks) not farther than `reach` cells from the
+    /// box of the block, looking at blocks up to `search` cells away; `columns` are picked along.
+    pub fn collect(
+        &mut self,
+        cloud: &Cloud,
+        key: Key,
+        local: &[Vec<f32>; 3],
+        columns: &[Vec<f32>],
+        reach: f32,
+        search: f32,
+    ) {
+        cloud.around(key, search, &mut self.blocks);
+        let most: usize = self.blocks.iter().map(|b| cloud.range(b.block as usize).len()).sum();
+        // A vector more, for the last one that is stored.
+        self.index.resize(most + 8, 0);
+        self.x.iter_mut().for_each(|x| x.resize(most + 8, 0.0));
+        let mut count = 0;
+        for k in 0..self.blocks.len() {
+            let block = self.blocks[k];
+            let range = cloud.range(block.block as usize);
+            let (first, offset) = (count, block.offset());
+            count += pick(local, range, offset, reach, &mut self.index[count..]);
+            for a in 0..3 {
+                for (x, &i) in self.x[a][first..count].iter_mut().zip(&self.index[first..count]) {
+                    *x = local[a][i as usize] + offset[a];
+                }
+            }
+        }
+        self.index.truncate(count);
+        let full = count.next_multiple_of(8);
+        for x in &mut self.x {
+            x.truncate(full);
+            x[count..].fill(NOWHERE);
+        }
+        for (to, from) in self.column.iter_mut().zip(columns) {
+            to.clear();
+            to.extend(self.index.iter().map(|&k| from[k as usize]));
+            to.resize(full, 0.0);
+        }
+    }
+
+    /// How many particles there are.
+    pub fn len(&self) -> usize {
+        self.index.len()
+    }
+}
+
+dispatch!(pick, pick_lanes, (
+    local: &[Vec<f32>; 3],
+    range: std::ops::Range<usize>,
+    offset: [f32; 3],
+    reach: f32,
+    out: &mut [u32]
+) -> usize);
+
+/// Writes the numbers of the particles of `range` within `reach` of the block to `out`, which has room for all of
+/// them and eight more; returns how many there are.
+#[inline(always)]
+fn pick_lanes<L: Lanes>(
+    local: &[Vec<f32>; 3],
+    range: std::ops::Range<usize>,
+    offset: [f32; 3],
+    reach: f32,
+    out: &mut [u32],
+) -> usize {
+    let (low, high) = (-reach, EDGE as f32 + reach);
+    // The box seen from the particles' own block.
+    let low = [L::splat(low - offset[0]), L::splat(low - offset[1]), L::splat(low - offset[2])];
+    let high = [L::splat(high - offset[0]), L::splat(high - offset[1]), L::splat(high - offset[2])];
+    let mut count = 0;
+    let mut k = range.start;
+    assert!(out.len() >= range.len() + 8 && local.iter().all(|x| x.len() >= range.end + 8));
+    while k < range.end {
+        // SAFETY: the lengths were just checked.
+        unsafe {
+            let x = L::load(local[0].as_ptr().add(k));
+            let y = L::load(local[1].as_ptr().add(k));
+            let z = L::load(local[2].as_ptr().add(k));
+            let mut mask = low[0].below(x) & x.below(high[0]);
+            mask &= low[1].below(y) & y.below(high[1]);
+            mask &= low[2].below(z) & z.below(high[2]);
+            let left = range.end - k;
+            if left < 8 {
+                mask &= (1 << left) - 1;
+            }
+            L::store_set_bits(mask, k as u32, out.as_mut_ptr().add(count));
+            count += mask.count_ones() as usize;
+        }
+        k += 8;
+    }
+    count
+}

@@ -1,0 +1,111 @@
+//! The isofunctions: each turns particles into a [`Field`].
+
+mod anisotropic;
+mod color_field;
+mod eigen;
+mod marker_count;
+mod neighborhood;
+mod phi;
+mod smoothed;
+mod surface_value;
+mod volume_fraction;
+
+use rayon::prelude::*;
+
+use super::cloud::{Cloud, Key, round_fine};
+use super::field::Field;
+use super::options::{Method, Options};
+use neighborhood::Neighborhood;
+
+/// What an isofunction may look at.
+pub struct Source<'a> {
+    /// The particles.
+    pub cloud: &'a Cloud,
+    /// Spacing at rest, in cells.
+    pub spacing: f32,
+    /// ρ0/ρ of each particle in the order of the cloud, where densities are known.
+    pub expansion: Option<Vec<f32>>,
+    /// Blocks of the cloud whose particles the surface may feel; the particles of others may be treated as at rest.
+    pub wanted: Vec<bool>,
+    /// What the caller chose.
+    pub options: &'a Options,
+}
+
+impl Source<'_> {
+    fn support(&self, default: f32) -> f32 {
+        self.options.support.map_or(default, |s| s as f32) * self.spacing
+    }
+
+    fn threshold(&self, default: f32) -> f32 {
+        self.options.threshold.map_or(default, |t| t as f32)
+    }
+}
+
+/// How far the method's particles are felt, in cells, with what they may stray from their blocks; `spacing` in cells.
+pub fn reach(options: &Options, spacing: f32) -> f32 {
+    let support = |default: f32| options.support.map_or(default, |s| s as f32) * spacing;
+    match options.method {
+        Method::ColorField => support(color_field::SUPPORT),
+        Method::Phi => support(phi::SUPPORT),
+        Method::SurfaceValue => support(surface_value::SUPPORT) / surface_value::LEAST,
+        Method::MarkerCount => marker_count::reach(spacing, options.support) as f32 + 1.5,
+        Method::VolumeFraction => 0.5 * (support(volume_fraction::EDGE) + spacing),
+        Method::Smoothed => support(smoothed::SUPPORT) + FARTHEST_MOVE * spacing,
+        Method::Anisotropic => support(anisotropic::SUPPORT) * anisotropic::STRETCH + FARTHEST_MOVE * spacing,
+    }
+}
+
+/// Whether a particle without neighbours lies inside its own surface: where its volume follows from its density.
+pub fn shows_lone_particles(method: Method) -> bool {
+    matches!(method, Method::ColorField | Method::Smoothed | Method::Anisotropic)
+}
+
+/// The field of the chosen method.
+pub fn field(source: &Source) -> Field {
+    match source.options.method {
+        Method::ColorField => color_field::field(source),
+        Method::Phi => phi::field(source),
+        Method::SurfaceValue => surface_value::field(source),
+        Method::MarkerCount => marker_count::field(source),
+        Method::VolumeFraction => volume_fraction::field(source),
+        Method::Smoothed => smoothed::field(source),
+        Method::Anisotropic => anisotropic::field(source),
+    }
+}
+
+/// Share of the way to the mean of its neighbours that a particle is moved, λ (Yu & Turk: 0.9 to 1).
+const MOVE: f32 = 0.9;
+/// Shortest way to the mean, × radius, on which a particle moves at all; longer ways are shorter by this. It keeps
+/// the fluid from shrinking: beside a plane the mean lies up to a quarter of the radius away, which is no noise.
+const STAY: f32 = 0.15;
+/// Farthest that a particle is moved along an axis, × spacing.
+const FARTHEST_MOVE: f32 = 1.0;
+
+/// Places of the particles moved towards `mean` (from each, in units of `radius` cells), and how far they may stray
+/// from their blocks.
+fn moved(source: &Source, around: &[Neighborhood], radius: f32) -> ([Vec<f32>; 3], f32) {
+    let most = FARTHEST_MOVE * source.spacing;
+    let mut local = source.cloud.local.clone();
+    for (a, local) in local.iter_mut().enumerate() {
+        local.par_iter_mut().zip(around).with_min_len(4096).for_each(|(x, around)| {
+            let m = around.mean;
+            let length = (m[0] * m[0] + m[1] * m[1] + m[2] * m[2]).sqrt();
+            if length > STAY {
+                let part = MOVE * (1.0 - STAY / length) * radius;
+                *x = round_fine(*x + (part * m[a]).clamp(-most, most));
+            }
+        });
+    }
+    (local, most)
+}
+
+/// The blocks of the cloud in reach (cells) of the blocks `of`.
+pub fn wanted(cloud: &Cloud, of: &[Key], reach: f32) -> Vec<bool> {
+    let mut wanted = vec![false; cloud.keys.len()];
+    let mut around = Vec::new();
+    for key in of {
+        cloud.around(*key, reach, &mut around);
+        around.iter().for_each(|b| wanted[b.block as usize] = true);
+    }
+    wanted
+}
