@@ -50,9 +50,9 @@ pub(super) fn write(shot: &Shot<'_>, out: &mut dyn Write) -> io::Result<()> {
     // it is the weaker of the two.
     let _ = writeln!(
         xml,
-        "<emitter type=\"constant\"><rgb name=\"radiance\" value=\"0.8, 0.95, 1.2\"/></emitter>\n\
+        "<emitter type=\"constant\"><rgb name=\"radiance\" value=\"0.45, 0.55, 0.7\"/></emitter>\n\
          <emitter type=\"directional\"><vector name=\"direction\" value=\"{}\"/>\
-         <rgb name=\"irradiance\" value=\"2, 1.9, 1.7\"/></emitter>",
+         <rgb name=\"irradiance\" value=\"1.3, 1.25, 1.15\"/></emitter>",
         point(-stage.sun())
     );
     let centre = stage.bounds.center();

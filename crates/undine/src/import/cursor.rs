@@ -11,11 +11,13 @@ pub(super) struct Cursor<'a> {
     path: &'a Path,
     bytes: &'a [u8],
     at: usize,
+    /// Whether lines mean nothing, so that errors name bytes.
+    pub(super) binary: bool,
 }
 
 impl<'a> Cursor<'a> {
     pub(super) fn new(path: &'a Path, bytes: &'a [u8]) -> Self {
-        Cursor { path, bytes, at: 0 }
+        Cursor { path, bytes, at: 0, binary: false }
     }
 
     /// Bytes that are left.
@@ -80,8 +82,14 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The error at this line.
+    /// The error at this place.
     pub(super) fn wrong(&self, expected: &str, found: Option<&[u8]>) -> ImportError {
+        if self.binary {
+            let found = found.map_or("the end".to_owned(), |w| {
+                String::from_utf8_lossy(w).escape_debug().take(40).collect()
+            });
+            return wrong_byte(self.path, self.at, expected, found);
+        }
         wrong_line(self.path, self.bytes, self.at, expected, found)
     }
 }

@@ -46,6 +46,7 @@ pub(super) fn read(path: &Path, bytes: &[u8]) -> Result<Particles, ImportError> 
         Some(b"BINARY") => true,
         _ => return Err(cursor.wrong("\"ASCII\" or \"BINARY\"", word)),
     };
+    cursor.binary = binary;
     let mut file = File { cursor, binary, builder: Builder::default(), points: None, data: (0, false) };
     while let Some(word) = file.cursor.word() {
         file.section(word)?;
@@ -189,16 +190,16 @@ impl<'a> File<'a> {
 
     fn array(&mut self, count: usize, components: usize, kind: &str) -> Result<Array<'a>, ImportError> {
         let number = match kind.to_ascii_lowercase().as_str() {
-            "char" | "signed_char" => Number::I8,
-            "unsigned_char" => Number::U8,
-            "short" => Number::I16,
-            "unsigned_short" => Number::U16,
-            "int" => Number::I32,
-            "unsigned_int" => Number::U32,
+            "char" | "signed_char" | "vtktypeint8" => Number::I8,
+            "unsigned_char" | "vtktypeuint8" => Number::U8,
+            "short" | "vtktypeint16" => Number::I16,
+            "unsigned_short" | "vtktypeuint16" => Number::U16,
+            "int" | "vtktypeint32" => Number::I32,
+            "unsigned_int" | "vtktypeuint32" => Number::U32,
             "long" | "vtktypeint64" | "vtkidtype" => Number::I64,
             "unsigned_long" | "vtktypeuint64" => Number::U64,
-            "float" => Number::F32,
-            "double" => Number::F64,
+            "float" | "vtktypefloat32" => Number::F32,
+            "double" | "vtktypefloat64" => Number::F64,
             _ => return Err(self.cursor.wrong("a number type such as float", Some(kind.as_bytes()))),
         };
         let Some(numbers) = count.checked_mul(components) else {
