@@ -225,6 +225,8 @@ def render_mitsuba(check, folder, frame):
     import mitsuba
 
     mitsuba.set_variant("scalar_rgb")
+    # It tells of every column that it has no use for.
+    mitsuba.set_log_level(mitsuba.LogLevel.Error)
     scene = mitsuba.load_file(str(folder / f"surface_{frame:04}.xml"), spp="16", width=str(SIZE[0]), height=str(SIZE[1]))
     picture = np.array(mitsuba.render(scene))[:, :, :3]
     return lit(check, "mitsuba", np.minimum(picture, 2))

@@ -152,7 +152,7 @@ fn wrong_usage_and_wrong_scenes_exit_with_2() {
     let mesh =
         "[model]\nspacing = 0.1\n[[fluid]]\nname = \"w\"\nshape = { mesh = { file = \"none.obj\" } }\n";
     fs::write(scratch.path("mesh.toml"), mesh).unwrap();
-    let cases: [(&[&str], &str); 16] = [
+    let cases: [(&[&str], &str); 15] = [
         (&["fly"], "unrecognized subcommand"),
         (&["run"], "SCENE"),
         (&["run", "dam-brake"], "did you mean `dam-break`?"),

@@ -186,3 +186,55 @@ fn framing(bounds: &Aabb) -> Camera {
     let direction = DVec3::new(0.35, 0.3, 1.0).normalize();
     Camera { position: bounds.center() + distance * direction, target: bounds.center(), fov }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene::builtin;
+
+    #[test]
+    fn every_built_in_scene_has_a_whole_stage_with_the_scene_in_view() {
+        for name in builtin::BUILTIN.iter().map(|b| b.name) {
+            let scene = Scene::load(name, &[]).unwrap().scene;
+            let stage = Stage::new(&scene);
+            for wall in &stage.walls {
+                crate::export::mesh::check(&wall.mesh).unwrap();
+                assert!(!wall.mesh.triangles.is_empty(), "{name}");
+                assert_eq!(wall.mesh.normal.len(), wall.mesh.position.len());
+            }
+            let camera = framing(&stage.bounds);
+            let look = (camera.target - camera.position).normalize();
+            let half = (0.5 * camera.fov).to_radians();
+            for k in 0..8u32 {
+                let corner = DVec3::from_array(std::array::from_fn(|axis| {
+                    if k >> axis & 1 == 1 { stage.bounds.max[axis] } else { stage.bounds.min[axis] }
+                }));
+                let angle = (corner - camera.position).normalize().dot(look).acos();
+                assert!(angle <= half + 1e-9, "{name}: {angle} {half}");
+            }
+            assert!(stage.sun().y > 0.5);
+        }
+    }
+
+    #[test]
+    fn a_moving_wall_goes_where_its_motion_takes_it() {
+        let text = r#"
+            model = { spacing = 0.1 }
+            [[fluid]]
+            name = "water"
+            shape = { box = { min = [0, 0, 0], max = [0.5, 0.5, 0.5] } }
+            [[boundary]]
+            shape = { box = { min = [1, 0, 0], max = [2, 1, 1] } }
+            motion = { rotate = { center = [1, 0, 0], axis = [0, 1, 0], speed = 1.5707963267948966 } }
+        "#;
+        let files = &crate::scene::files::NoFiles;
+        let scene = Scene::parse_with(text, "a.toml", std::path::Path::new("."), &[], files).unwrap().scene;
+        let wall = &Stage::new(&scene).walls[0];
+        assert!(wall.moves());
+        // A quarter turn about y: x becomes -z.
+        let turned = wall.mesh_at(1.0);
+        let (low, high) = crate::export::mesh::extent(&turned.position);
+        let near = |a: [f32; 3], b: [f32; 3]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-5);
+        assert!(near(low, [1.0, 0.0, -1.0]) && near(high, [2.0, 1.0, 0.0]), "{low:?} {high:?}");
+    }
+}

@@ -247,3 +247,93 @@ impl Builder {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene::Motion;
+    use crate::scene::Slip;
+
+    fn boundary(shape: Shape, inside: Inside, open_top: bool) -> Boundary {
+        Boundary {
+            name: "wall".into(),
+            shape,
+            inside,
+            thickness: Some(0.1),
+            open_top,
+            slip: Slip::FreeSlip,
+            adhesion: 0.0,
+            motion: Motion::default(),
+        }
+    }
+
+    /// Closed, outward, and enclosing about that volume; normals point to the outside of their triangles.
+    fn assert_solid(mesh: &Surface, volume: f64) {
+        let at = |corner: u32| DVec3::from(mesh.position[corner as usize].map(f64::from));
+        let mut enclosed = 0.0;
+        for &[a, b, c] in &mesh.triangles {
+            let (p, q, r) = (at(a), at(b), at(c));
+            enclosed += p.dot(q.cross(r)) / 6.0;
+            let face = (q - p).cross(r - p).normalize();
+            for corner in [a, b, c] {
+                let normal = DVec3::from(mesh.normal[corner as usize].map(f64::from));
+                assert!((normal.length() - 1.0).abs() < 1e-5);
+                assert!(normal.dot(face) > 0.9, "{normal} {face}");
+            }
+        }
+        assert!((enclosed - volume).abs() < 0.01 * volume, "{enclosed} {volume}");
+        // Signed, so a mesh that is inside out has shown itself above; welded, it has no border.
+        let welded = TriMesh::new((0..mesh.position.len() as u32).map(at).collect(), mesh.triangles.clone());
+        assert!(welded.unwrap().is_closed());
+    }
+
+    #[test]
+    fn walls_are_closed_bodies_of_the_right_volume() {
+        let cube = Shape::Box { min: DVec3::ZERO, max: DVec3::ONE };
+        let ball = Shape::Sphere { center: DVec3::Y, radius: 0.5 };
+        let axis = DVec3::new(1.0, 2.0, -0.5).normalize();
+        let tube = Shape::Cylinder { base: DVec3::X, axis, radius: 0.5, height: 1.0 };
+        let tau = std::f64::consts::TAU;
+        let sphere = |r: f64| 2.0 / 3.0 * tau * r * r * r;
+        let round = |r: f64, h: f64| 0.5 * tau * r * r * h;
+        for (shape, inside, open, volume) in [
+            (&cube, Inside::Solid, false, 1.0),
+            (&cube, Inside::Hollow, false, 1.2f64.powi(3) - 1.0),
+            (&cube, Inside::Hollow, true, 1.2 * 1.2 * 1.1 - 1.0),
+            (&ball, Inside::Solid, false, sphere(0.5)),
+            (&ball, Inside::Hollow, false, sphere(0.6) - sphere(0.5)),
+            (&tube, Inside::Solid, false, round(0.5, 1.0)),
+            (&tube, Inside::Hollow, false, round(0.6, 1.2) - round(0.5, 1.0)),
+            (&tube, Inside::Hollow, true, round(0.6, 1.1) - round(0.5, 1.0)),
+        ] {
+            assert_solid(&wall(&boundary(shape.clone(), inside, open), 9.0), volume);
+        }
+    }
+
+    #[test]
+    fn a_ball_is_round_and_carries_its_velocity() {
+        let ball = Body {
+            name: "ball".into(),
+            nodes: vec![[1.0, 2.0, 3.0]],
+            velocity: vec![[0.0, -1.0, 0.0]],
+            triangles: vec![],
+            radius: 0.25,
+        };
+        let mesh = body(&ball);
+        assert_solid(&mesh, 4.0 / 3.0 * std::f64::consts::PI * 0.25f64.powi(3) * 0.99);
+        assert_eq!(mesh.velocity, vec![[0.0, -1.0, 0.0]; mesh.position.len()]);
+    }
+
+    #[test]
+    fn terrain_looks_up_and_has_the_heights_of_the_field() {
+        let heights = vec![0.0, 0.1, 0.0, 0.2, 0.5, 0.1];
+        let field = Heightfield::new(DVec3::X, [2.0, 1.0], [3, 2], heights).unwrap();
+        let mesh = wall(&boundary(Shape::Heightfield(field.into()), Inside::Solid, false), 0.1);
+        assert_eq!((mesh.position.len(), mesh.triangles.len()), (6, 4));
+        assert_eq!(mesh.position[4], [2.0, 0.5, 1.0]);
+        for t in &mesh.triangles {
+            let [p, q, r] = t.map(|corner| DVec3::from(mesh.position[corner as usize].map(f64::from)));
+            assert!((q - p).cross(r - p).y > 0.0);
+        }
+    }
+}

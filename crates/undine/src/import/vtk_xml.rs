@@ -39,12 +39,10 @@ pub(super) fn read(path: &Path, bytes: &[u8]) -> Result<Particles, ImportError> 
     // The appended data may hold anything, also what looks like tags: the tags end where it begins.
     let head = find(bytes, 0, b"<AppendedData").unwrap_or(bytes.len());
     let mut tags = Tags::new(path, &bytes[..head]);
-    let root = loop {
-        match tags.next()? {
-            Some(tag) if tag.name == "VTKFile" => break tag,
-            Some(tag) => return Err(tags.wrong(tag.start, "<VTKFile>", Some(tag.name))),
-            None => return Err(tags.wrong(0, "<VTKFile>", None)),
-        }
+    let root = match tags.next()? {
+        Some(tag) if tag.name == "VTKFile" => tag,
+        Some(tag) => return Err(tags.wrong(tag.start, "<VTKFile>", Some(tag.name))),
+        None => return Err(tags.wrong(0, "<VTKFile>", None)),
     };
     let kind = root.attribute("type").unwrap_or("");
     if !matches!(kind, "PolyData" | "UnstructuredGrid") {
