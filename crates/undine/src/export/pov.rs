@@ -30,7 +30,8 @@ pub(super) fn write_frame(shot: &Shot<'_>, out: &mut dyn Write) -> io::Result<()
     }
     for (fluid, part) in parts(shot.surface) {
         mesh2(&mut records, &part)?;
-        writeln!(records.next()?, "  material {{ Fluid_{fluid} }}\n}}")?;
+        let material = shot.stage.material(fluid);
+        writeln!(records.next()?, "  material {{ Fluid_{material} }}\n}}")?;
     }
     for body in &frame.solids {
         if body.triangles.is_empty() {
@@ -92,7 +93,7 @@ pub(super) fn write_scene(stage: &Stage, out: &mut dyn Write) -> io::Result<()> 
          #declare Glass = material {{\n  texture {{ pigment {{ color rgbt 1 }} finish {{ ambient 0 diffuse 0 specular 0.5 \
          roughness 0.002 reflection {{ 0, 1 fresnel on }} conserve_energy }} }}\n  interior {{ ior {GLASS_IOR} }}\n}}"
     )?;
-    for fluid in 0..=stage.fluids.len().max(1) as u64 - 1 {
+    for fluid in 0..stage.materials() {
         let look = stage.look(fluid.min(255) as u8);
         let [r, g, b] = look.color.map(Shortest);
         // Power 1001 is exponential (Beer's law): half of the light is lost at the fade distance, and what is left

@@ -28,7 +28,8 @@ pub(super) fn write_frame(shot: &Shot<'_>, out: &mut dyn Write) -> io::Result<()
         frame.index
     )?;
     for (fluid, part) in parts(shot.surface) {
-        polygons(&mut records, &format!("fluid_{fluid}"), &format!("f{fluid}"), &part)?;
+        let material = format!("fluid_{}", shot.stage.material(fluid));
+        polygons(&mut records, &material, &format!("f{fluid}"), &part)?;
     }
     for (i, body) in frame.solids.iter().enumerate() {
         if body.triangles.is_empty() {
@@ -71,7 +72,7 @@ pub(super) fn write_scene(stage: &Stage, out: &mut dyn Write) -> io::Result<()> 
         Shortest(sun.y),
         Shortest(sun.z)
     )?;
-    for fluid in 0..stage.fluids.len().max(1) {
+    for fluid in 0..stage.materials() {
         // What is left of light after one unit of length, 1 m. Nothing may be 0: it would be black for ever.
         let [r, g, b] =
             stage.look(fluid.min(255) as u8).color.map(|c| Shortest(c.max(1e-3).powf(1.0 / stage.depth())));

@@ -329,6 +329,22 @@ mod tests {
     }
 
     #[test]
+    fn materials_that_frames_name_are_there_even_for_fluids_that_the_stage_does_not_know() {
+        let scratch = Scratch::new("materials");
+        let folder = RunFolder::create(&scratch.0, false).unwrap();
+        let formats = [Format::Pov, Format::Rad];
+        let mut exports = RunExports::open(&folder, &formats, Stage::default(), 0).unwrap();
+        let mut surface = balls();
+        surface.fluid.iter_mut().for_each(|fluid| *fluid += 7);
+        exports.write(&folder, &Frame::default(), Some(&surface)).unwrap();
+        let text = |name: &str| fs::read_to_string(scratch.0.join(name)).unwrap();
+        assert_eq!(text("surface_0000.inc").matches("material { Fluid_0 }").count(), 2);
+        assert_eq!(text("scene.pov").matches("#declare Fluid_").count(), 1);
+        assert_eq!(text("surface_0000.rad").matches("\nfluid_0 polygon ").count(), surface.triangles.len());
+        assert_eq!(text("scene.rad").matches("void dielectric fluid_").count(), 1);
+    }
+
+    #[test]
     fn no_format_writes_nothing() {
         let scratch = Scratch::new("none");
         run(&scratch.0, &[], 0, 2);

@@ -119,6 +119,30 @@ impl Stage {
         }
     }
 
+    /// A stage of nothing but floor and camera around a box, for surfaces without a scene.
+    pub fn around(bounds: Aabb) -> Self {
+        Stage {
+            title: String::new(),
+            frame_rate: 60.0,
+            walls: Vec::new(),
+            room: Surface::default(),
+            fluids: Vec::new(),
+            camera: framing(&bounds),
+            floor: bounds.min.y,
+            bounds,
+        }
+    }
+
+    /// Number of the material of a fluid: its own, or the last where a surface has more fluids than the stage.
+    pub(super) fn material(&self, fluid: u8) -> usize {
+        usize::from(fluid).min(self.materials() - 1)
+    }
+
+    /// Number of materials of fluids; at least 1.
+    pub(super) fn materials(&self) -> usize {
+        self.fluids.len().max(1)
+    }
+
     /// The look of a fluid; those beyond the list look like water.
     pub fn look(&self, fluid: u8) -> Look {
         self.fluids
@@ -145,20 +169,10 @@ impl Stage {
     }
 }
 
-/// A stage of nothing but water, for meshes without a scene.
+/// A stage around a box of 1 m.
 impl Default for Stage {
     fn default() -> Self {
-        let bounds = Aabb::new(DVec3::ZERO, DVec3::ONE);
-        Stage {
-            title: String::new(),
-            frame_rate: 60.0,
-            walls: Vec::new(),
-            room: Surface::default(),
-            fluids: Vec::new(),
-            camera: framing(&bounds),
-            floor: 0.0,
-            bounds,
-        }
+        Stage::around(Aabb::new(DVec3::ZERO, DVec3::ONE))
     }
 }
 

@@ -38,6 +38,13 @@ pub(super) enum Place<'a> {
 }
 
 impl<'a> Place<'a> {
+    /// More bytes than this are not there.
+    fn len(self) -> usize {
+        match self {
+            Place::Raw(bytes) | Place::Base64(bytes) => bytes.len(),
+        }
+    }
+
     /// At most `limit` bytes from the first on.
     fn bytes(self, limit: usize) -> Cow<'a, [u8]> {
         match self {
@@ -89,11 +96,17 @@ fn unpack<'a>(place: Place<'a>, style: Style, length: usize) -> Result<Cow<'a, [
             Err(fault(format!("{length} bytes"), "none"))
         };
     }
-    let all = place.bytes(usize::MAX);
-    let heads = blocks.checked_add(3).and_then(|n| n.checked_mul(size)).filter(|n| *n <= all.len());
+    let heads = blocks.checked_add(3).and_then(|n| n.checked_mul(size)).filter(|n| *n <= place.len());
     let Some(mut at) = heads else {
         return Err(fault("a number of blocks that the file can hold", blocks.to_string()));
     };
+    // No more is decoded than belongs to this array: others may follow it, gigabytes of them.
+    let start = place.bytes(at);
+    let mut end = at;
+    for k in 0..blocks {
+        end = end.saturating_add(head(&start, style, 3 + k)?);
+    }
+    let all = place.bytes(end);
     let mut out = Vec::new();
     for k in 0..blocks {
         let packed = head(&all, style, 3 + k)?;
