@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Reads the particle files of a run folder with other people's readers and compares them.
+"""Opens the files of a run folder with other people's programs and compares them.
 
-    pip install numpy meshio trimesh vtk
-    python3 tools/check_exports.py DIR
+    pip install numpy meshio trimesh vtk usd-core mitsuba pyradiance;  apt install povray
+    cargo run --release -p undine --example export_sample -- DIR
+    python3 tools/check_exports.py DIR [--reader target/release/examples/particles_to_ply]
 
-PLY is read by meshio and trimesh, VTP and PVD by VTK, BGEO by partio where it is installed and by a reader of its
-own here. A reader that is not installed is skipped and named; --strict makes that a failure. Exit 0 if all agree.
+PLY particles are read by meshio, trimesh and VTK, VTP and PVD by VTK, BGEO by partio where it is installed and by a
+reader of its own here. Surfaces: see check_surfaces.py. With --reader, files written by other people's programs are
+read by Undine: see check_imports.py. A program that is not installed is skipped and named; --strict makes that a
+failure. Exit 0 if all agree.
 """
 
 import argparse
@@ -15,6 +18,9 @@ import sys
 import xml.etree.ElementTree as ET
 
 import numpy as np
+
+from check_imports import check_imports
+from check_surfaces import check_surfaces
 
 SCALARS = ["density", "pressure", "fluid", "id"]
 
@@ -82,10 +88,13 @@ class Checker:
         try:
             return __import__(name, fromlist=["x"])
         except ImportError:
-            if name not in self.skipped:
-                print(f"skipped: {name} is not installed")
-            self.skipped.add(name)
-            return None
+            return self.missing(name)
+
+    def missing(self, name):
+        if name not in self.skipped:
+            print(f"skipped: {name} is not installed")
+        self.skipped.add(name)
+        return None
 
 
 def stack(rows, names):
@@ -204,7 +213,8 @@ def check_solids(check, path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("--strict", action="store_true", help="fail when meshio, trimesh or vtk is missing")
+    parser.add_argument("--reader", help="the example particles_to_ply, to check what Undine reads")
+    parser.add_argument("--strict", action="store_true", help="fail when a program other than partio is missing")
     options = parser.parse_args()
     check, times = Checker(), {}
     plys = sorted(options.folder.glob("particles_*.ply"))
@@ -222,6 +232,9 @@ def main():
         check_pvd(check, options.folder / "particles.pvd", times)
     for path in sorted(options.folder.glob("solids_*.ply")):
         check_solids(check, path)
+    check_surfaces(check, options.folder)
+    if options.reader:
+        check_imports(check, options.reader, options.folder)
     missing = check.skipped - {"partio"}
     print(f"{check.checks} checks, {len(check.failures)} differ")
     sys.exit(1 if check.failures or (options.strict and missing) else 0)

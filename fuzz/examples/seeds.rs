@@ -58,9 +58,16 @@ fn main() -> Result<(), Box<dyn Error>> {
         let mut ply = Vec::new();
         write_particles(Format::Ply, &world.frame(), &mut ply)?;
         add("ply", name, &ply)?;
+        for (number, format) in [(0u8, Format::Ply), (1, Format::Vtp), (3, Format::Bgeo)] {
+            let mut file = vec![number];
+            write_particles(format, &world.frame(), &mut file)?;
+            add("particles", &format!("{name}-{format}"), &file)?;
+        }
         world.advance_frame()?;
     }
     add("ply", "text", b"ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float y\nproperty double z\nproperty list uchar int l\nend_header\n1 2 3 1 4\n")?;
+    add("particles", "vtk", b"\x02# vtk DataFile Version 3.0\n\nASCII\nDATASET POLYDATA\nPOINTS 1 float\n1 2 3\nPOINT_DATA 1\nSCALARS rho float\nLOOKUP_TABLE default\n9\n")?;
+    add("particles", "xyz", b"\x041 2 3\n4 5 6\n")?;
     fs::write(corpus.join("scene.dict"), dictionary())?;
     Ok(())
 }

@@ -1,12 +1,48 @@
-//! Writes two made-up frames in every format, for `tools/check_exports.py` to read with other people's readers:
+//! Writes three made-up frames in every format, for `tools/check_exports.py` to open with other people's programs:
 //! `cargo run --release -p undine --example export_sample -- DIR [PARTICLES]`
 
-use std::time::Instant;
+use std::path::Path;
 
-use undine::atomic::{AtomicFile, Durability};
-use undine::export::{Format, Plot, Pvd, write_particles, write_solids};
+use glam::DVec3;
+use undine::export::{Format, Plot, RunExports, Stage};
 use undine::frame::{Body, Field, FieldData, Frame, Particles};
 use undine::run_folder::RunFolder;
+use undine::scene::files::NoFiles;
+use undine::scene::mesh::TriMesh;
+use undine::scene::{Loaded, Scene};
+use undine::surface::Surface;
+
+/// Two fluids, a glass, a paddle that turns and a domain. The left ball is water, the right one oil.
+const SCENE: &str = r#"
+title = "Sample of \"exports\""
+model = { spacing = 0.01 }
+time = { duration = 1, frame_rate = 60 }
+domain = { min = [-1, 0, -0.5], max = [1.5, 1, 1] }
+[[fluid]]
+name = "water"
+color = [0.05, 0.25, 0.6]
+shape = { box = { min = [0, 0, 0], max = [0.1, 0.1, 0.1] } }
+[[fluid]]
+name = "oil"
+color = [0.8, 0.5, 0.1]
+shape = { box = { min = [0.3, 0, 0], max = [0.4, 0.1, 0.1] } }
+[[boundary]]
+name = "glass"
+shape = { cylinder = { base = [1, 0.05, 0.3], axis = [0, 1, 0], radius = 0.2, height = 0.5 } }
+inside = "hollow"
+open_top = true
+[[boundary]]
+name = "step"
+shape = { box = { min = [-1, 0, -0.5], max = [1.5, 0.1, -0.3] } }
+[[boundary]]
+name = "paddle"
+shape = { box = { min = [-0.9, 0.05, 0], max = [-0.6, 0.4, 0.05] } }
+motion = { rotate = { center = [-0.75, 0, 0.025], axis = [0, 1, 0], speed = 6 } }
+[camera]
+position = [0.6, 1.1, 3.2]
+target = [0.25, 0.4, 0.2]
+fov = 40
+"#;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -15,20 +51,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = RunFolder::create(dir, false)?;
     folder.check_writable()?;
 
-    let mut pvd = Pvd::new();
-    for index in 0..2 {
-        let frame = sample(index, count);
-        for format in Format::ALL {
-            let path = folder.particles_path(index, format.name());
-            let start = Instant::now();
-            AtomicFile::write_with(&path, Durability::Process, |out| write_particles(format, &frame, out))?;
-            println!("{} {:.3} s", path.display(), start.elapsed().as_secs_f64());
+    let Loaded { scene, .. } = Scene::parse_with(SCENE, "sample.toml", Path::new("."), &[], &NoFiles)?;
+    let mut exports = RunExports::open(&folder, &Format::ALL, Stage::new(&scene), 0)?;
+    for index in 0..3 {
+        for path in exports.write(&folder, &sample(index, count), Some(&surface(index)))? {
+            println!("{}", path.display());
         }
-        AtomicFile::write_with(folder.solids_path(index, "ply"), Durability::Process, |out| {
-            write_solids(&frame, out)
-        })?;
-        pvd.push(frame.time, &format!("particles_{index:04}.vtp"));
-        pvd.write(&folder.pvd_path())?;
     }
 
     let front = |a: f64| -> Vec<(f64, f64)> {
@@ -42,6 +70,23 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .points("Martin & Moyce 1952", &measured);
     std::fs::write(folder.dir().join("plot.svg"), plot.to_svg())?;
     Ok(())
+}
+
+/// Two balls of different fluids, finer with each frame: the number of triangles changes.
+fn surface(index: u64) -> Surface {
+    let mut surface = Surface::default();
+    for (fluid, x) in [(0u8, -0.1), (1, 0.5)] {
+        let ball = TriMesh::icosphere(DVec3::ZERO, 1.0, 3 + index as u32);
+        let first = surface.position.len() as u32;
+        for v in &ball.vertices {
+            surface.position.push((0.25 * *v + DVec3::new(x, 0.35, 0.2)).as_vec3().to_array());
+            surface.normal.push(v.as_vec3().to_array());
+            surface.velocity.push([x as f32, 0.5, index as f32]);
+            surface.fluid.push(fluid);
+        }
+        surface.triangles.extend(ball.triangles.iter().map(|t| t.map(|corner| first + corner)));
+    }
+    surface
 }
 
 /// A wave on a grid of particles; every field differs from particle to particle.

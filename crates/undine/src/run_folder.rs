@@ -12,9 +12,13 @@ use crate::atomic::{AtomicFile, Durability, OutputError, meant_name};
 use crate::plain::Shortest;
 
 /// Files of which a run has one.
-const SINGLE: [&str; 5] = ["run.json", "scene.toml", "probes.csv", "checkpoint", "particles.pvd"];
+#[rustfmt::skip]
+const SINGLE: [&str; 12] = [
+    "run.json", "scene.toml", "probes.csv", "checkpoint", "particles.pvd", "surface.pvd", "solids.pvd",
+    "run.usda", "manifest.usda", "scene.pov", "scene.rad", "scene.vf",
+];
 /// Begins of the names of numbered files.
-const NUMBERED: [&str; 4] = ["particles", "surface", "picture", "solids"];
+const NUMBERED: [&str; 5] = ["particles", "surface", "picture", "solids", "walls"];
 
 /// The folder of a run. While it lives, no other process gets the same folder (where the system knows locks).
 #[derive(Debug)]
@@ -87,6 +91,11 @@ impl RunFolder {
         self.numbered("solids", frame, extension)
     }
 
+    /// Moving walls of a frame.
+    pub fn walls_path(&self, frame: u64, extension: &str) -> PathBuf {
+        self.numbered("walls", frame, extension)
+    }
+
     fn numbered(&self, what: &str, frame: u64, extension: &str) -> PathBuf {
         self.dir.join(format!("{what}_{frame:04}.{extension}"))
     }
@@ -147,7 +156,9 @@ fn lock(dir: &Path) -> Result<Option<File>, OutputError> {
 
 /// Whether a run writes a file of that name.
 fn is_output(name: &str) -> bool {
+    // `walls.ply` and the like: walls that stand still.
     SINGLE.contains(&name)
+        || name.starts_with("walls.")
         || NUMBERED.iter().any(|what| {
             name.strip_prefix(what).and_then(|rest| rest.strip_prefix('_')).is_some_and(|rest| {
                 let number = rest.split('.').next().unwrap_or("");

@@ -1,11 +1,11 @@
 //! Walls as every model sees them: distance, normal and velocity at a place, and push-out-and-reflect.
 
-use glam::{DMat3, DVec3};
+use glam::{DAffine3, DMat3, DVec3};
 
 use crate::neighbors::Period;
 use crate::scene::aabb::Aabb;
 use crate::scene::shape::{Nearest, Shape};
-use crate::scene::{Boundary, Domain, Inside, Motion, Scene, Slip};
+use crate::scene::{Boundary, Domain, Inside, Motion, Rotate, Scene, Slip, Translate};
 
 /// A wall near a place.
 #[derive(Clone, Copy, Debug)]
@@ -129,24 +129,12 @@ impl Wall {
 
     fn pose(&mut self, time: f64) {
         if let Some(r) = &self.motion.rotate {
-            let mut angle = r.speed * (time - r.start).max(0.0);
-            let mut speed = if time >= r.start { r.speed } else { 0.0 };
-            if let Some(most) = r.angle.filter(|most| angle.abs() >= *most) {
-                angle = most * r.speed.signum();
-                speed = 0.0;
-            }
+            let (angle, speed) = angle_at(r, time);
             self.turn = DMat3::from_axis_angle(r.axis, angle);
             self.spin = r.axis * speed;
         }
         if let Some(t) = &self.motion.translate {
-            let along = (time.min(t.stop) - t.start).max(0.0);
-            let running = time >= t.start && time < t.stop;
-            let w = std::f64::consts::TAU * t.frequency;
-            // Oscillation starts from rest position at full speed: x = v/ω sin ωt.
-            let (path, speed) =
-                if w > 0.0 { ((w * along).sin() / w, (w * along).cos()) } else { (along, 1.0) };
-            self.shift = t.velocity * path;
-            self.velocity = if running { t.velocity * speed } else { DVec3::ZERO };
+            (self.shift, self.velocity) = shift_at(t, time);
         }
         if self.moves() {
             // World box around the turned box.
@@ -194,6 +182,38 @@ impl Wall {
             slip: self.slip,
         })
     }
+}
+
+/// Angle (rad) and angular speed (rad/s) of a rotation.
+fn angle_at(r: &Rotate, time: f64) -> (f64, f64) {
+    let angle = r.speed * (time - r.start).max(0.0);
+    match r.angle.filter(|most| angle.abs() >= *most) {
+        Some(most) => (most * r.speed.signum(), 0.0),
+        None => (angle, if time >= r.start { r.speed } else { 0.0 }),
+    }
+}
+
+/// Shift (m) and velocity (m/s) of a translation.
+fn shift_at(t: &Translate, time: f64) -> (DVec3, DVec3) {
+    let along = (time.min(t.stop) - t.start).max(0.0);
+    let running = time >= t.start && time < t.stop;
+    let w = std::f64::consts::TAU * t.frequency;
+    // Oscillation starts from rest position at full speed: x = v/ω sin ωt.
+    let (path, speed) = if w > 0.0 { ((w * along).sin() / w, (w * along).cos()) } else { (along, 1.0) };
+    (t.velocity * path, if running { t.velocity * speed } else { DVec3::ZERO })
+}
+
+/// Where a motion has taken a wall at `time`, s: p ↦ turn·(p - centre) + centre + shift.
+pub(crate) fn placement(motion: &Motion, time: f64) -> DAffine3 {
+    let (mut turn, mut centre, mut shift) = (DMat3::IDENTITY, DVec3::ZERO, DVec3::ZERO);
+    if let Some(r) = &motion.rotate {
+        turn = DMat3::from_axis_angle(r.axis, angle_at(r, time).0);
+        centre = r.center;
+    }
+    if let Some(t) = &motion.translate {
+        shift = shift_at(t, time).0;
+    }
+    DAffine3 { matrix3: turn, translation: centre + shift - turn * centre }
 }
 
 /// A glass: the shape as the hollow, open along its axis, in a body `thickness` thicker on the other sides.

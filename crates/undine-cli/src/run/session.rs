@@ -122,7 +122,7 @@ impl Session {
             0 => eprintln!("writing to {dir}"),
             _ => eprintln!("going on from frame {} in {dir}", rows - 1),
         }
-        for format in &self.identity.formats.0 {
+        for format in self.identity.formats.0.iter().filter(|format| format.writes_particles()) {
             let is_missing = |frame: &u64| !self.folder.particles_path(*frame, format.name()).exists();
             let missing = (0..rows).filter(is_missing).count();
             if missing > 0 {
@@ -185,7 +185,8 @@ impl Session {
 
     fn write_frame(&mut self) -> Result<(), OutputError> {
         let frame = self.world.frame();
-        for format in self.identity.formats.0.clone() {
+        let formats = self.identity.formats.0.clone();
+        for format in formats.into_iter().filter(|format| format.writes_particles()) {
             let path = self.folder.particles_path(frame.index, format.name());
             AtomicFile::write_with(&path, Durability::Process, |out| write_particles(format, &frame, out))?;
             if format == Format::Vtp {

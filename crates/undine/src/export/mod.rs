@@ -2,119 +2,98 @@
 //! buffer of some 64 KiB.
 
 mod bgeo;
+mod format;
+mod glb;
+mod mesh;
+mod mitsuba;
+mod obj;
 mod ply;
+mod ply_mesh;
+mod pov;
 mod pvd;
-mod read_ply;
+mod rad;
+mod run;
+mod stage;
 mod svg;
+mod tessellate;
+mod usd_run;
+mod usda;
 mod vtp;
+mod vtp_mesh;
 
-use std::fmt;
 use std::io::{self, Write};
-use std::str::FromStr;
 
 use crate::frame::{FieldData, Frame, Particles};
+use crate::surface::Surface;
 
+pub use crate::import::{Column, PlyError, PlyPoints, Values, read_ply};
+pub use format::{Format, FormatError};
+pub use mesh::Shot;
 pub use ply::write_solids;
 pub use pvd::Pvd;
-pub use read_ply::{Column, PlyError, PlyPoints, Values, read_ply};
+pub use run::RunExports;
+pub use stage::{Look, Stage, StageWall};
 pub use svg::Plot;
+pub use usd_run::UsdRun;
 
-/// A particle file format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Format {
-    /// Stanford polygons, binary little-endian: Blender, MeshLab, CloudCompare, Python.
-    Ply,
-    /// VTK poly data, XML with raw appended arrays: ParaView, VisIt.
-    Vtp,
-    /// Classic Houdini geometry, as partio reads it: Houdini, Maya, Blender add-ons, splashsurf.
-    Bgeo,
-}
-
-/// A format name that cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum FormatError {
-    /// No such format.
-    #[error("unknown format `{name}`; valid names are {}", Format::names())]
-    Unknown {
-        /// As given.
-        name: String,
-    },
-    /// A format that a later version has.
-    #[error("format `{name}` is not built in this version; valid names are {}", Format::names())]
-    NotBuilt {
-        /// As given.
-        name: String,
-    },
-}
-
-impl Format {
-    /// All formats of this version.
-    pub const ALL: [Format; 3] = [Format::Ply, Format::Vtp, Format::Bgeo];
-
-    /// Its name, which is also the extension of its files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Format::Ply => "ply",
-            Format::Vtp => "vtp",
-            Format::Bgeo => "bgeo",
-        }
-    }
-
-    /// Reads a list such as `ply,vtp`; `none` is the empty list. Repeated names count once.
-    pub fn parse_list(list: &str) -> Result<Vec<Format>, FormatError> {
-        let mut formats = Vec::new();
-        if list.trim() == "none" {
-            return Ok(formats);
-        }
-        for name in list.split(',') {
-            let format = name.parse()?;
-            if !formats.contains(&format) {
-                formats.push(format);
-            }
-        }
-        Ok(formats)
-    }
-
-    fn names() -> String {
-        Format::ALL.map(Format::name).join(", ")
-    }
-}
-
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Format {
-    type Err = FormatError;
-
-    fn from_str(name: &str) -> Result<Self, FormatError> {
-        let name = name.trim();
-        if let Some(format) = Format::ALL.into_iter().find(|f| f.name().eq_ignore_ascii_case(name)) {
-            return Ok(format);
-        }
-        let name = name.to_owned();
-        match name.as_str() {
-            "obj" | "usda" | "pov" => Err(FormatError::NotBuilt { name }),
-            _ => Err(FormatError::Unknown { name }),
-        }
-    }
-}
-
-/// Writes the particles of a frame.
+/// Writes the particles of a frame. As USDA it is the layer of one frame, see [`UsdRun`].
 ///
-/// Fails with [`io::ErrorKind::InvalidInput`] when a field does not fit the particles, else with what `out` says.
+/// Fails with [`io::ErrorKind::InvalidInput`] when a field does not fit the particles, a number is not finite or the
+/// format holds no particles, else with what `out` says.
 pub fn write_particles(format: Format, frame: &Frame, out: &mut dyn Write) -> io::Result<()> {
-    check_lengths(&frame.particles)?;
+    check_particles(&frame.particles)?;
     match format {
         Format::Ply => ply::write(frame, out),
         Format::Vtp => vtp::write(frame, out),
         Format::Bgeo => bgeo::write(frame, out),
+        Format::Usda => usda::write_particles(frame, out),
+        Format::Obj | Format::Glb | Format::Pov | Format::Rad | Format::Mitsuba => {
+            Err(unfit(format!("format `{format}` holds no particles")))
+        }
     }
 }
 
-fn check_lengths(particles: &Particles) -> io::Result<()> {
+/// Writes the surface of a frame, and in the formats of whole scenes ([`Format::holds_scenes`]) what is around it.
+/// Those but GLB refer to further files; [`RunExports`] writes them all.
+///
+/// Fails with [`io::ErrorKind::InvalidInput`] when the arrays do not fit each other, a number is not finite or the
+/// format holds no surfaces, else with what `out` says.
+pub fn write_surface(format: Format, shot: &Shot<'_>, out: &mut dyn Write) -> io::Result<()> {
+    mesh::check(shot.surface)?;
+    if format.holds_scenes() {
+        mesh::check_solids(shot.frame)?;
+    }
+    match format {
+        Format::Ply => ply_mesh::write(shot.frame, shot.surface, out),
+        Format::Obj => obj::write(shot.frame, shot.surface, &|fluid| shot.stage.look(fluid).name, out),
+        Format::Vtp => vtp_mesh::write(shot.frame, shot.surface, out),
+        Format::Usda => usda::write_surface(shot, out),
+        Format::Glb => glb::write(shot, out),
+        Format::Pov => pov::write_frame(shot, out),
+        Format::Rad => rad::write_frame(shot, out),
+        Format::Mitsuba => mitsuba::write(shot, out),
+        Format::Bgeo => Err(unfit(format!("format `{format}` holds no surfaces"))),
+    }
+}
+
+/// Writes one mesh, such as walls or solids, as PLY, OBJ or VTP. `name` is its name in formats that have one.
+pub fn write_mesh(
+    format: Format,
+    name: &str,
+    frame: &Frame,
+    mesh: &Surface,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    mesh::check(mesh)?;
+    match format {
+        Format::Ply => ply_mesh::write(frame, mesh, out),
+        Format::Obj => obj::write(frame, mesh, &|_| name.to_owned(), out),
+        Format::Vtp => vtp_mesh::write(frame, mesh, out),
+        _ => Err(unfit(format!("format `{format}` does not hold a mesh alone"))),
+    }
+}
+
+fn check_particles(particles: &Particles) -> io::Result<()> {
     for field in &particles.fields {
         if field.data.len() != particles.len() {
             return Err(unfit(format!(
@@ -124,6 +103,17 @@ fn check_lengths(particles: &Particles) -> io::Result<()> {
                 particles.len()
             )));
         }
+        let finite = match &field.data {
+            FieldData::Scalar(v) => v.iter().all(|x| x.is_finite()),
+            FieldData::Vector(v) => v.as_flattened().iter().all(|x| x.is_finite()),
+            FieldData::Int(_) | FieldData::Byte(_) => true,
+        };
+        if !finite {
+            return Err(unfit(format!("field `{}` has a number that is not finite", field.name)));
+        }
+    }
+    if let Some(i) = particles.position.iter().position(|p| !p.iter().all(|x| x.is_finite())) {
+        return Err(unfit(format!("the position of particle {i} is not finite")));
     }
     Ok(())
 }
@@ -165,12 +155,13 @@ impl<'a> Known<'a> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
+    use super::mesh::tests::balls;
     use super::*;
     use crate::frame::{Body, Field};
 
     /// A frame whose every value is different.
-    pub(super) fn sample(n: usize, normals: bool) -> Frame {
+    pub(crate) fn sample(n: usize, normals: bool) -> Frame {
         let vector = |offset: f32| -> Vec<[f32; 3]> {
             (0..n).map(|i| i as f32 + offset).map(|x| [x, -x, x * 0.125]).collect()
         };
@@ -211,27 +202,12 @@ mod tests {
     }
 
     #[test]
-    fn format_names_are_read_and_wrong_ones_explained() {
-        assert_eq!("ply".parse(), Ok(Format::Ply));
-        assert_eq!(" VTP ".parse(), Ok(Format::Vtp));
-        assert_eq!(Format::parse_list("ply, bgeo,ply"), Ok(vec![Format::Ply, Format::Bgeo]));
-        assert_eq!(Format::parse_list("none"), Ok(vec![]));
-        for later in ["obj", "usda", "pov"] {
-            let error = later.parse::<Format>().unwrap_err().to_string();
-            assert!(error.contains("not built in this version"), "{error}");
-        }
-        let error = Format::parse_list("ply,plyy").unwrap_err().to_string();
-        assert_eq!(error, "unknown format `plyy`; valid names are ply, vtp, bgeo");
-        assert!(Format::parse_list("").is_err());
-    }
-
-    #[test]
     fn a_field_of_the_wrong_length_or_kind_is_refused() {
         let mut short = sample(3, false);
         short.particles.fields[1].data = FieldData::Scalar(vec![1.0]);
         let mut kind = sample(3, false);
         kind.particles.fields[1].data = FieldData::Int(vec![1; 3]);
-        for format in Format::ALL {
+        for format in particle_formats() {
             let error = write_particles(format, &short, &mut Vec::new()).unwrap_err();
             assert_eq!(error.to_string(), "field `density` has 1 values for 3 particles");
         }
@@ -252,13 +228,61 @@ mod tests {
         }
     }
 
+    fn particle_formats() -> impl Iterator<Item = Format> {
+        Format::ALL.into_iter().filter(|format| format.writes_particles())
+    }
+
+    fn surface_formats() -> impl Iterator<Item = Format> {
+        Format::ALL.into_iter().filter(|format| format.writes_surfaces())
+    }
+
+    #[test]
+    fn numbers_that_are_not_finite_are_refused_by_every_format() {
+        let mut frame = sample(3, false);
+        frame.particles.position[1][2] = f32::NAN;
+        for format in particle_formats() {
+            let error = write_particles(format, &frame, &mut Vec::new()).unwrap_err();
+            assert_eq!(error.to_string(), "the position of particle 1 is not finite");
+        }
+        let (stage, mut surface) = (Stage::default(), balls());
+        surface.normal[5][0] = f32::NEG_INFINITY;
+        let shot = Shot { frame: &frame, surface: &surface, stage: &stage };
+        for format in surface_formats() {
+            let error = write_surface(format, &shot, &mut Vec::new()).unwrap_err();
+            assert_eq!(error.to_string(), "the normal of vertex 5 is not finite");
+        }
+    }
+
+    #[test]
+    fn a_format_refuses_what_it_cannot_hold() {
+        let (frame, stage, surface) = (sample(3, false), Stage::default(), balls());
+        let shot = Shot { frame: &frame, surface: &surface, stage: &stage };
+        for format in Format::ALL {
+            let particles = write_particles(format, &frame, &mut Vec::new()).is_ok();
+            assert_eq!(particles, format.writes_particles(), "{format}");
+            let surfaces = write_surface(format, &shot, &mut Vec::new()).is_ok();
+            assert_eq!(surfaces, format.writes_surfaces(), "{format}");
+        }
+    }
+
     #[test]
     fn every_format_streams_in_small_pieces() {
         let frame = sample(100_000, true);
-        for format in Format::ALL {
+        for format in particle_formats() {
             let mut gauge = Gauge(0, 0);
             write_particles(format, &frame, &mut gauge).unwrap();
             assert!(gauge.0 > 4_000_000 && gauge.1 < 70_000, "{format}: {} {}", gauge.0, gauge.1);
+        }
+        let (stage, mut surface) = (Stage::default(), balls());
+        // Many times the same triangles, all of one fluid.
+        surface.fluid.clear();
+        let triangles = surface.triangles.clone();
+        (0..100).for_each(|_| surface.triangles.extend(&triangles));
+        let shot = Shot { frame: &Frame::default(), surface: &surface, stage: &stage };
+        for format in surface_formats().filter(|format| *format != Format::Mitsuba) {
+            let mut gauge = Gauge(0, 0);
+            write_surface(format, &shot, &mut gauge).unwrap();
+            assert!(gauge.0 > 700_000 && gauge.1 < 70_000, "{format}: {} {}", gauge.0, gauge.1);
         }
     }
 
@@ -273,8 +297,14 @@ mod tests {
                 Ok(())
             }
         }
-        for format in Format::ALL {
-            let error = write_particles(format, &sample(10, true), &mut Full).unwrap_err();
+        let (frame, stage, surface) = (sample(10, true), Stage::default(), balls());
+        for format in particle_formats() {
+            let error = write_particles(format, &frame, &mut Full).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+        }
+        for format in surface_formats() {
+            let shot = Shot { frame: &frame, surface: &surface, stage: &stage };
+            let error = write_surface(format, &shot, &mut Full).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::StorageFull);
         }
     }

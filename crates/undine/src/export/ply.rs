@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use super::{Known, unfit};
+use super::Known;
+use super::mesh::check_solids;
 use crate::frame::Frame;
 use crate::plain::{Records, Shortest};
 
@@ -44,15 +45,10 @@ pub(super) fn write(frame: &Frame, out: &mut dyn Write) -> io::Result<()> {
 /// Writes the nodes of the solids, `x y z vx vy vz body`, and their triangles as faces. The comments give each
 /// body's number, radius (of a ball; 0 otherwise) and name.
 pub fn write_solids(frame: &Frame, out: &mut dyn Write) -> io::Result<()> {
+    check_solids(frame)?;
     let mut header = start(frame);
     let (mut nodes, mut triangles) = (0usize, 0usize);
     for (number, body) in frame.solids.iter().enumerate() {
-        if body.velocity.len() != body.nodes.len() {
-            return Err(unfit(format!("solid `{}` has nodes without velocity", body.name)));
-        }
-        if body.triangles.as_flattened().iter().any(|&node| node as usize >= body.nodes.len()) {
-            return Err(unfit(format!("solid `{}` has a triangle over a missing node", body.name)));
-        }
         nodes += body.nodes.len();
         triangles += body.triangles.len();
         // A header is ASCII by definition and its lines end with a line feed.
@@ -94,7 +90,7 @@ pub fn write_solids(frame: &Frame, out: &mut dyn Write) -> io::Result<()> {
     records.finish()
 }
 
-fn start(frame: &Frame) -> String {
+pub(super) fn start(frame: &Frame) -> String {
     format!(
         "ply\nformat binary_little_endian 1.0\ncomment undine {}\ncomment time {}\ncomment frame {}\n",
         env!("CARGO_PKG_VERSION"),
@@ -104,7 +100,7 @@ fn start(frame: &Frame) -> String {
 }
 
 #[inline]
-fn put_vector(record: &mut Vec<u8>, [x, y, z]: &[f32; 3]) {
+pub(super) fn put_vector(record: &mut Vec<u8>, [x, y, z]: &[f32; 3]) {
     record.extend_from_slice(&x.to_le_bytes());
     record.extend_from_slice(&y.to_le_bytes());
     record.extend_from_slice(&z.to_le_bytes());
@@ -113,9 +109,9 @@ fn put_vector(record: &mut Vec<u8>, [x, y, z]: &[f32; 3]) {
 #[cfg(test)]
 mod tests {
     use super::super::tests::sample;
-    use super::super::{Values, read_ply};
     use super::*;
     use crate::frame::Particles;
+    use crate::import::{Values, read_ply};
 
     #[test]
     fn the_bytes_are_those_of_the_contract() {

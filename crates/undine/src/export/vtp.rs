@@ -24,16 +24,7 @@ pub(super) fn write(frame: &Frame, out: &mut dyn Write) -> io::Result<()> {
         );
         offset += 8 + count * size;
     };
-    let mut xml = String::from("<?xml version=\"1.0\"?>\n");
-    xml += "<VTKFile type=\"PolyData\" version=\"1.0\" byte_order=\"LittleEndian\" header_type=\"UInt64\">\n";
-    let _ = writeln!(xml, "<!-- undine {} frame {} -->", env!("CARGO_PKG_VERSION"), frame.index);
-    xml += "<PolyData>\n<FieldData>\n";
-    let _ = writeln!(
-        xml,
-        r#"<DataArray type="Float64" Name="TimeValue" NumberOfTuples="1" format="ascii">{}</DataArray>"#,
-        Shortest(frame.time)
-    );
-    xml += "</FieldData>\n";
+    let mut xml = begin(frame);
     let _ = writeln!(
         xml,
         r#"<Piece NumberOfPoints="{count}" NumberOfVerts="{count}" NumberOfLines="0" NumberOfStrips="0" NumberOfPolys="0">"#
@@ -86,14 +77,29 @@ pub(super) fn write(frame: &Frame, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"\n</AppendedData>\n</VTKFile>\n")
 }
 
+/// The head of a file, up to its one piece.
+pub(super) fn begin(frame: &Frame) -> String {
+    let mut xml = String::from("<?xml version=\"1.0\"?>\n");
+    xml += "<VTKFile type=\"PolyData\" version=\"1.0\" byte_order=\"LittleEndian\" header_type=\"UInt64\">\n";
+    let _ = writeln!(xml, "<!-- undine {} frame {} -->", env!("CARGO_PKG_VERSION"), frame.index);
+    xml += "<PolyData>\n<FieldData>\n";
+    let _ = writeln!(
+        xml,
+        r#"<DataArray type="Float64" Name="TimeValue" NumberOfTuples="1" format="ascii">{}</DataArray>"#,
+        Shortest(frame.time)
+    );
+    xml += "</FieldData>\n";
+    xml
+}
+
 /// An array after its length in bytes.
-fn put<T: Plain>(out: &mut dyn Write, values: &[T]) -> io::Result<()> {
+pub(super) fn put<T: Plain>(out: &mut dyn Write, values: &[T]) -> io::Result<()> {
     out.write_all(&((values.len() * T::SIZE) as u64).to_le_bytes())?;
     write_slice(out, values)
 }
 
 /// The numbers `first .. first + count`, never all at once in memory.
-fn put_numbers<T: Plain>(
+pub(super) fn put_numbers<T: Plain>(
     out: &mut dyn Write,
     first: u64,
     count: u64,
@@ -120,12 +126,12 @@ pub(super) fn read_time(file: &mut dyn Read) -> Option<f64> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::tests::sample;
     use super::*;
 
     /// The offset in an array's tag and the bytes found there.
-    fn array<'a>(file: &'a [u8], name: &str) -> &'a [u8] {
+    pub(crate) fn array<'a>(file: &'a [u8], name: &str) -> &'a [u8] {
         let split = file.windows(2).position(|w| w == b"\n_").unwrap() + 2;
         let xml = std::str::from_utf8(&file[..split]).unwrap();
         let tag = xml.lines().find(|l| l.contains(&format!("Name=\"{name}\""))).unwrap();
@@ -136,7 +142,7 @@ mod tests {
         &data[8..8 + length]
     }
 
-    fn values<T: Plain>(bytes: &[u8]) -> Vec<T> {
+    pub(crate) fn values<T: Plain>(bytes: &[u8]) -> Vec<T> {
         bytes.chunks_exact(T::SIZE).map(T::load).collect()
     }
 

@@ -6,26 +6,14 @@ use glam::DVec3;
 
 use super::text::{Words, words, wrong};
 use super::{MeshError, Soup, push_fan};
-
-/// Number types of PLY.
-#[derive(Clone, Copy, Debug)]
-enum Kind {
-    I8,
-    U8,
-    I16,
-    U16,
-    I32,
-    U32,
-    F32,
-    F64,
-}
+use crate::ply_number::{Encoding, Number};
 
 #[derive(Debug)]
 struct Property {
     name: Vec<u8>,
-    kind: Kind,
+    kind: Number,
     /// The type of a list's length.
-    list: Option<Kind>,
+    list: Option<Number>,
 }
 
 #[derive(Debug)]
@@ -36,53 +24,6 @@ struct Element {
     line: usize,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Format {
-    Text,
-    Little,
-    Big,
-}
-
-impl Kind {
-    fn parse(word: &[u8]) -> Option<Self> {
-        Some(match word {
-            b"char" | b"int8" => Self::I8,
-            b"uchar" | b"uint8" => Self::U8,
-            b"short" | b"int16" => Self::I16,
-            b"ushort" | b"uint16" => Self::U16,
-            b"int" | b"int32" => Self::I32,
-            b"uint" | b"uint32" => Self::U32,
-            b"float" | b"float32" => Self::F32,
-            b"double" | b"float64" => Self::F64,
-            _ => return None,
-        })
-    }
-
-    fn size(self) -> usize {
-        match self {
-            Self::I8 | Self::U8 => 1,
-            Self::I16 | Self::U16 => 2,
-            Self::I32 | Self::U32 | Self::F32 => 4,
-            Self::F64 => 8,
-        }
-    }
-
-    /// The number in `bytes` (of this size), already in little-endian order.
-    fn decode(self, b: [u8; 8]) -> f64 {
-        let [b0, b1, b2, b3, ..] = b;
-        match self {
-            Self::I8 => f64::from(b0 as i8),
-            Self::U8 => f64::from(b0),
-            Self::I16 => f64::from(i16::from_le_bytes([b0, b1])),
-            Self::U16 => f64::from(u16::from_le_bytes([b0, b1])),
-            Self::I32 => f64::from(i32::from_le_bytes([b0, b1, b2, b3])),
-            Self::U32 => f64::from(u32::from_le_bytes([b0, b1, b2, b3])),
-            Self::F32 => f64::from(f32::from_le_bytes([b0, b1, b2, b3])),
-            Self::F64 => f64::from_le_bytes(b),
-        }
-    }
-}
-
 /// The body of a file, number by number. All types fit f64 exactly.
 enum Numbers<'a> {
     Text(Words<'a>),
@@ -90,7 +31,7 @@ enum Numbers<'a> {
 }
 
 impl Numbers<'_> {
-    fn next(&mut self, kind: Kind, what: &[u8]) -> Result<f64, MeshError> {
+    fn next(&mut self, kind: Number, what: &[u8]) -> Result<f64, MeshError> {
         let expected = || format!("a number for \"{}\"", String::from_utf8_lossy(what).escape_debug());
         match self {
             Self::Text(words) => {
@@ -128,7 +69,7 @@ impl Numbers<'_> {
     }
 
     /// The length of a list, at most what the bytes that are left can hold.
-    fn length(&mut self, kind: Kind, of: Kind, what: &[u8]) -> Result<usize, MeshError> {
+    fn length(&mut self, kind: Number, of: Number, what: &[u8]) -> Result<usize, MeshError> {
         let length = self.next(kind, what)?;
         let item = if matches!(self, Self::Text(_)) { 1 } else { of.size() };
         if length >= 0.0 && length.fract() == 0.0 && length * item as f64 <= self.remaining() as f64 {
@@ -156,8 +97,10 @@ impl Numbers<'_> {
 pub(super) fn read(path: &Path, bytes: &[u8]) -> Result<Soup, MeshError> {
     let (format, elements, body, line) = header(path, bytes)?;
     let mut numbers = match format {
-        Format::Text => Numbers::Text(Words::new(path, &bytes[body..], line)),
-        Format::Little | Format::Big => Numbers::Binary { path, bytes, at: body, big: format == Format::Big },
+        Encoding::Text => Numbers::Text(Words::new(path, &bytes[body..], line)),
+        Encoding::Little | Encoding::Big => {
+            Numbers::Binary { path, bytes, at: body, big: format == Encoding::Big }
+        }
     };
     let mut vertices = Vec::new();
     let mut triangles = Vec::new();
@@ -166,7 +109,7 @@ pub(super) fn read(path: &Path, bytes: &[u8]) -> Result<Soup, MeshError> {
         let least: usize = element
             .properties
             .iter()
-            .map(|p| if format == Format::Text { 2 } else { p.list.unwrap_or(p.kind).size() })
+            .map(|p| if format == Encoding::Text { 2 } else { p.list.unwrap_or(p.kind).size() })
             .sum();
         if u128::from(element.count) * least as u128 > numbers.remaining() as u128 + 1 {
             let expected = "a count that the file can hold";
@@ -261,7 +204,7 @@ fn skip(numbers: &mut Numbers<'_>, property: &Property) -> Result<(), MeshError>
 }
 
 /// Format, elements, and where the body starts (byte and line).
-fn header(path: &Path, bytes: &[u8]) -> Result<(Format, Vec<Element>, usize, usize), MeshError> {
+fn header(path: &Path, bytes: &[u8]) -> Result<(Encoding, Vec<Element>, usize, usize), MeshError> {
     let mut format = None;
     let mut elements: Vec<Element> = Vec::new();
     let mut at = 0;
@@ -282,15 +225,10 @@ fn header(path: &Path, bytes: &[u8]) -> Result<(Format, Vec<Element>, usize, usi
         match first {
             None | Some(b"comment" | b"obj_info") => {}
             Some(b"format") => {
-                format = Some(match words.next() {
-                    Some(b"ascii") => Format::Text,
-                    Some(b"binary_little_endian") => Format::Little,
-                    Some(b"binary_big_endian") => Format::Big,
-                    found => {
-                        let expected = "\"ascii\", \"binary_little_endian\" or \"binary_big_endian\"";
-                        return Err(wrong(path, line, expected, found));
-                    }
-                });
+                let found = words.next();
+                let expected = "\"ascii\", \"binary_little_endian\" or \"binary_big_endian\"";
+                format =
+                    Some(found.and_then(Encoding::of).ok_or_else(|| wrong(path, line, expected, found))?);
             }
             Some(b"element") => {
                 let name = words.next().ok_or_else(|| wrong(path, line, "the name of an element", None))?;
@@ -305,7 +243,7 @@ fn header(path: &Path, bytes: &[u8]) -> Result<(Format, Vec<Element>, usize, usi
                     return Err(wrong(path, line, "\"element\" before \"property\"", first));
                 };
                 let kind = |word: Option<&[u8]>| {
-                    word.and_then(Kind::parse).ok_or_else(|| wrong(path, line, "a number type", word))
+                    word.and_then(Number::of).ok_or_else(|| wrong(path, line, "a number type", word))
                 };
                 let mut word = words.next();
                 let mut list = None;

@@ -10,7 +10,8 @@ use std::io::{self, BufRead};
 
 use crate::frame::{Field, FieldData, Particles};
 use crate::plain::CHUNK;
-use header::{Element, Encoding, Kind, read_header};
+use crate::ply_number::{Encoding, Number};
+use header::{Element, read_header};
 
 /// Why a PLY file cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -68,6 +69,16 @@ pub enum Values {
 }
 
 impl Values {
+    fn of(kind: Number) -> Values {
+        match kind {
+            Number::F32 => Values::F32(Vec::new()),
+            Number::F64 => Values::F64(Vec::new()),
+            Number::U8 => Values::U8(Vec::new()),
+            Number::U32 => Values::U32(Vec::new()),
+            Number::I8 | Number::I16 | Number::U16 | Number::I32 => Values::I32(Vec::new()),
+        }
+    }
+
     /// One value as a float; 0 beyond the end.
     pub fn get(&self, i: usize) -> f64 {
         match self {
@@ -157,7 +168,7 @@ pub fn read_ply(input: &mut dyn BufRead) -> Result<PlyPoints, PlyError> {
             .iter()
             .map(|p| {
                 (wanted && p.length.is_none())
-                    .then(|| Column { name: p.name.clone(), values: p.kind.column() })
+                    .then(|| Column { name: p.name.clone(), values: Values::of(p.kind) })
             })
             .collect();
         // An element without properties has rows without bytes: nothing to step over.
@@ -245,7 +256,7 @@ fn read_lists<const BIG: bool>(
                 push::<BIG>(&mut column.values, property.kind, first);
             }
             if let Some(length) = property.length {
-                let mut value = length.column();
+                let mut value = Values::of(length);
                 push::<BIG>(&mut value, length, first);
                 // A negative length comes out as 0.
                 let skip = value.get(0) as u64 * property.kind.size() as u64;
@@ -334,7 +345,7 @@ fn truncated(element: &Element, row: u64) -> PlyError {
 
 /// Appends one number of `kind`; `bytes` has its size.
 #[inline]
-fn push<const BIG: bool>(values: &mut Values, kind: Kind, bytes: &[u8]) {
+fn push<const BIG: bool>(values: &mut Values, kind: Number, bytes: &[u8]) {
     macro_rules! number {
         ($t:ty) => {{
             let mut raw = [0u8; size_of::<$t>()];
@@ -348,9 +359,9 @@ fn push<const BIG: bool>(values: &mut Values, kind: Kind, bytes: &[u8]) {
         Values::U8(v) => v.push(bytes[0]),
         Values::U32(v) => v.push(number!(u32)),
         Values::I32(v) => v.push(match kind {
-            Kind::I8 => i32::from(bytes[0] as i8),
-            Kind::I16 => i32::from(number!(i16)),
-            Kind::U16 => i32::from(number!(u16)),
+            Number::I8 => i32::from(bytes[0] as i8),
+            Number::I16 => i32::from(number!(i16)),
+            Number::U16 => i32::from(number!(u16)),
             _ => number!(i32),
         }),
     }
@@ -358,8 +369,8 @@ fn push<const BIG: bool>(values: &mut Values, kind: Kind, bytes: &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Format, tests::sample, write_particles};
     use super::*;
+    use crate::export::{Format, tests::sample, write_particles};
     use proptest::prelude::*;
 
     fn read(bytes: &[u8]) -> Result<PlyPoints, PlyError> {

@@ -2,7 +2,8 @@
 
 use std::io::{self, BufRead};
 
-use super::{PlyError, Values};
+use super::PlyError;
+use crate::ply_number::{Encoding, Number};
 
 /// Longest header line, bytes.
 const MAX_LINE: usize = 4096;
@@ -11,66 +12,12 @@ const MAX_LINES: usize = 10_000;
 /// Most properties of an element.
 const MAX_PROPERTIES: usize = 256;
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Encoding {
-    Text,
-    Little,
-    Big,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Kind {
-    I8,
-    U8,
-    I16,
-    U16,
-    I32,
-    U32,
-    F32,
-    F64,
-}
-
-impl Kind {
-    fn of(name: &str) -> Option<Kind> {
-        Some(match name {
-            "char" | "int8" => Kind::I8,
-            "uchar" | "uint8" => Kind::U8,
-            "short" | "int16" => Kind::I16,
-            "ushort" | "uint16" => Kind::U16,
-            "int" | "int32" => Kind::I32,
-            "uint" | "uint32" => Kind::U32,
-            "float" | "float32" => Kind::F32,
-            "double" | "float64" => Kind::F64,
-            _ => return None,
-        })
-    }
-
-    pub(super) fn size(self) -> usize {
-        match self {
-            Kind::I8 | Kind::U8 => 1,
-            Kind::I16 | Kind::U16 => 2,
-            Kind::I32 | Kind::U32 | Kind::F32 => 4,
-            Kind::F64 => 8,
-        }
-    }
-
-    pub(super) fn column(self) -> Values {
-        match self {
-            Kind::F32 => Values::F32(Vec::new()),
-            Kind::F64 => Values::F64(Vec::new()),
-            Kind::U8 => Values::U8(Vec::new()),
-            Kind::U32 => Values::U32(Vec::new()),
-            Kind::I8 | Kind::I16 | Kind::U16 | Kind::I32 => Values::I32(Vec::new()),
-        }
-    }
-}
-
 #[derive(Debug)]
 pub(super) struct Property {
     pub(super) name: String,
-    pub(super) kind: Kind,
+    pub(super) kind: Number,
     /// Of a list, the kind of its length.
-    pub(super) length: Option<Kind>,
+    pub(super) length: Option<Number>,
 }
 
 #[derive(Debug)]
@@ -114,12 +61,7 @@ pub(super) fn read_header(input: &mut dyn BufRead) -> Result<Header, PlyError> {
         let words: Vec<&str> = text.split_ascii_whitespace().collect();
         match words.as_slice() {
             ["format", name, _version] => {
-                encoding = Some(match *name {
-                    "ascii" => Encoding::Text,
-                    "binary_little_endian" => Encoding::Little,
-                    "binary_big_endian" => Encoding::Big,
-                    _ => return Err(wrong("unknown format")),
-                });
+                encoding = Some(Encoding::of(name.as_bytes()).ok_or_else(|| wrong("unknown format"))?);
             }
             ["comment", ..] => comments.push(text["comment".len()..].trim().to_owned()),
             ["obj_info", ..] | [] => {}
@@ -133,9 +75,9 @@ pub(super) fn read_header(input: &mut dyn BufRead) -> Result<Header, PlyError> {
                     [kind, name] => (name, kind, None),
                     _ => return Err(wrong("a property needs a type and a name")),
                 };
-                let known = |name: &str| Kind::of(name).ok_or_else(|| wrong("unknown type"));
+                let known = |name: &str| Number::of(name.as_bytes()).ok_or_else(|| wrong("unknown type"));
                 let length = length.map(|l| known(l)).transpose()?;
-                if matches!(length, Some(Kind::F32 | Kind::F64)) {
+                if matches!(length, Some(Number::F32 | Number::F64)) {
                     return Err(wrong("the length of a list is not a whole number"));
                 }
                 let property = Property { name: (*name).to_owned(), kind: known(kind)?, length };
