@@ -12,6 +12,7 @@ pub mod frame;
 pub mod kernels;
 pub mod models;
 pub mod neighbors;
+pub mod picture;
 mod plain;
 pub mod probe;
 pub mod run_folder;

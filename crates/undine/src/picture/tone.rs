@@ -1,0 +1,62 @@
+//! From linear light to the bytes of a picture.
+
+use glam::{Mat3, Vec3};
+
+/// Rolls bright light off softly instead of clipping it: the fitted ACES curve (Hill 2015), which also lets very
+/// bright colours run towards white.
+pub fn tone_map(light: Vec3) -> Vec3 {
+    // Columns; from sRGB primaries to the curve's own, and back.
+    const IN: Mat3 = Mat3::from_cols_array(&[
+        0.59719, 0.07600, 0.02840, 0.35458, 0.90834, 0.13383, 0.04823, 0.01566, 0.83777,
+    ]);
+    const OUT: Mat3 = Mat3::from_cols_array(&[
+        1.60475, -0.10208, -0.00327, -0.53108, 1.10813, -0.07276, -0.07367, -0.00605, 1.07602,
+    ]);
+    let v = IN * finite(light);
+    let fitted = (v * (v + 0.0245786) - 0.000090537) / (v * (0.983729 * v + 0.4329510) + 0.238081);
+    (OUT * fitted).clamp(Vec3::ZERO, Vec3::ONE)
+}
+
+/// Light as numbers a picture can hold: none below zero, none beyond what f32 squares bear.
+pub fn finite(light: Vec3) -> Vec3 {
+    light.map(|x| if x.is_finite() { x.clamp(0.0, 1e6) } else { 0.0 })
+}
+
+/// The sRGB curve, linear 0..1 to a byte.
+pub fn srgb(linear: f32) -> u8 {
+    let x = linear.clamp(0.0, 1.0);
+    let y = if x <= 0.003_130_8 { 12.92 * x } else { 1.055 * x.powf(1.0 / 2.4) - 0.055 };
+    (255.0 * y + 0.5) as u8
+}
+
+/// The inverse of [`srgb`].
+pub fn linear(byte: u8) -> f32 {
+    let y = byte as f32 / 255.0;
+    if y <= 0.040_45 { y / 12.92 } else { ((y + 0.055) / 1.055).powf(2.4) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn srgb_and_its_inverse_agree_on_every_byte() {
+        for b in 0..=255u8 {
+            assert_eq!(srgb(linear(b)), b);
+        }
+    }
+
+    #[test]
+    fn brighter_light_is_never_darker_and_anything_is_mapped_into_range() {
+        let mut last = 0.0;
+        for i in 0..200 {
+            let v = tone_map(Vec3::splat(0.05 * i as f32)).y;
+            assert!(v >= last && v <= 1.0);
+            last = v;
+        }
+        for odd in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -3.0, f32::MAX] {
+            let v = tone_map(Vec3::splat(odd));
+            assert!(v.is_finite() && v.min_element() >= 0.0 && v.max_element() <= 1.0);
+        }
+    }
+}
