@@ -55,7 +55,7 @@ pub fn cling(surface: &Surface, view: &View) -> (Vec<DVec3>, Vec<DVec3>) {
                     let (face, sign) = if upper { (d.max[axis], 1.0) } else { (d.min[axis], -1.0) };
                     if (face - p[axis]) * sign < reach && free[axis] * sign > FACING {
                         let floor = axis == 1 && !upper;
-                        p[axis] = face + sign * spacing * if floor { 0.25 } else { -0.002 };
+                        p[axis] = face + sign * spacing * if floor { 0.25 } else { -0.02 };
                         n = DVec3::ZERO;
                         n[axis] = sign;
                     }

@@ -85,12 +85,13 @@ pub fn compose(view: &View, look: &Look, scale: Option<&Scale>, sun: Vec3) -> St
     let fluids = view.scene.map_or(1, |s| s.fluids.len().clamp(1, 200));
     let depth = tint_depth(view, extent) as f32;
     let tints = (0..fluids).map(|i| tint(view, i, depth)).collect();
-    let square = nice(length / 24.0) as f32;
+    let square = nice(length / 25.0) as f32;
     let ground = Ground {
-        level: (level - origin.y) as f32,
+        // A hair below what stands on it, or the two would flicker through each other.
+        level: (level - origin.y - 4e-4 * length) as f32,
         square,
         fade: (4.0 * length) as f32,
-        colors: [Vec3::new(0.60, 0.59, 0.57), Vec3::new(0.42, 0.43, 0.445)],
+        colors: [Vec3::new(0.52, 0.51, 0.49), Vec3::new(0.345, 0.35, 0.36)],
         sun: None,
         sky: None,
     };
@@ -98,19 +99,19 @@ pub fn compose(view: &View, look: &Look, scale: Option<&Scale>, sun: Vec3) -> St
         geometry: Geometry::new(mesher.triangles, mesher.spheres, discs),
         materials: materials(fluids),
         tints,
-        glass: absorption(Vec3::new(0.80, 0.93, 0.88), (0.05 * length) as f32),
+        glass: absorption(Vec3::new(0.86, 0.945, 0.92), (0.25 * length) as f32),
         ground: Some(ground),
         sky: Sky::day(sun),
         volumes: view.volumes.to_vec(),
         origin: origin.as_vec3(),
-        epsilon: (2e-5 * length) as f32,
+        epsilon: (1e-5 * length) as f32,
     }
 }
 
 fn materials(fluids: usize) -> Vec<Material> {
     let matte = |r: f32, g: f32, b: f32, coat: f32| Material::Matte { albedo: Vec3::new(r, g, b), coat };
     let mut all = vec![
-        matte(0.72, 0.33, 0.16, 1.0), // STONE: warm, so that it stands out of blue water
+        matte(0.80, 0.22, 0.08, 1.0), // STONE: warm, so that it stands out of blue water
         matte(0.50, 0.43, 0.33, 0.0), // TERRAIN
         matte(0.80, 0.62, 0.12, 1.0), // BODY
         Material::Glass,
@@ -126,7 +127,7 @@ fn materials(fluids: usize) -> Vec<Material> {
 fn nice(x: f64) -> f64 {
     let power = 10f64.powf(x.max(1e-30).log10().floor());
     let m = x / power;
-    power * if m < 1.5 { 1.0 } else if m < 3.5 { 2.0 } else if m < 7.5 { 5.0 } else { 10.0 }
+    power * if m < 1.41 { 1.0 } else if m < 3.16 { 2.0 } else if m < 7.07 { 5.0 } else { 10.0 }
 }
 
 fn ground_level(view: &View, extent: Aabb) -> f64 {

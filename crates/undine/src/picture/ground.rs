@@ -12,6 +12,9 @@ use super::stage::{GLASS, Material, PANE_TINT, Stage};
 use super::trace::Inside;
 use super::tree::Bounds;
 
+/// Share of sunlight that is not bent by water and glass.
+const STRAIGHT: f32 = 0.2;
+
 /// The ground plane.
 #[derive(Clone, Debug)]
 pub struct Ground {
@@ -75,6 +78,22 @@ impl LightMap {
             (at(0.0, 1.0), (1.0 - fx) * fy),
             (at(1.0, 1.0), fx * fy),
         ])
+    }
+
+    /// Spreads each cell a little over its neighbours (¼ ½ ¼ both ways): photons are few.
+    fn soften(&mut self) {
+        let [nx, nz] = self.cells;
+        let blur = |from: &[Vec3], stride: usize, along: &dyn Fn(usize) -> (usize, usize)| -> Vec<Vec3> {
+            let one = |cell: usize| {
+                let (i, n) = along(cell);
+                let before = if i > 0 { from[cell - stride] } else { from[cell] };
+                let after = if i + 1 < n { from[cell + stride] } else { from[cell] };
+                0.25 * before + 0.5 * from[cell] + 0.25 * after
+            };
+            (0..from.len()).map(one).collect()
+        };
+        let across = blur(&self.light, 1, &|cell| (cell % nx, nx));
+        self.light = blur(&across, nx, &|cell| (cell / nx, nz));
     }
 
     /// Light at a place of the ground.
@@ -146,7 +165,11 @@ fn sun_map(stage: &Stage, around: Bounds, level: f32, finest: usize) -> Option<L
                     let from = cone_direction(sun, stage.sky.sun_angle, r2(k, random.pair()));
                     let target = Vec3::new(target.x, level, target.y);
                     let ray = Ray { farthest: far, ..Ray::new(target + far * from, -from, 0.0) };
-                    landed.extend(photon(stage, ray, level).map(|(p, light)| (flat(p), 0.25 * light)));
+                    // A part goes straight: light that is scattered on its way keeps shadows from being black.
+                    let straight = stage.visibility(&Ray::new(target, from, stage.epsilon));
+                    landed.push((flat(target), 0.25 * STRAIGHT * straight));
+                    let light = 0.25 * (1.0 - STRAIGHT);
+                    landed.extend(photon(stage, ray, level).map(|(p, left)| (flat(p), light * left)));
                 }
             }
             landed
@@ -157,6 +180,7 @@ fn sun_map(stage: &Stage, around: Bounds, level: f32, finest: usize) -> Option<L
             map.light[i] += share * light;
         }
     }
+    map.soften();
     // The lattice covers only the map: its rim lacks the photons of its neighbours.
     let [nx, nz] = map.cells;
     for (cell, light) in map.light.iter_mut().enumerate() {

@@ -2,28 +2,57 @@
 
 use glam::{Vec2, Vec3};
 
-/// PCG32 (O'Neill 2014), seeded by pixel and sample.
+/// Dimensions in which the samples of a pixel are spread evenly, not merely at random.
+const EVEN: usize = 8;
+/// The generalised golden ratio of that many dimensions: the root of x⁹ = x + 1 (Roberts 2018).
+const GOLDEN: f64 = 1.085_070_245_491_450_8;
+
+/// Numbers 0..1 for one sample of one pixel. The first [`EVEN`] of all samples of a pixel are spread evenly; the rest
+/// is PCG32 (O'Neill 2014).
 #[derive(Clone, Debug)]
-pub struct Random(u64);
+pub struct Random {
+    state: u64,
+    even: [f32; EVEN],
+    used: usize,
+}
 
 impl Random {
-    /// The sequence of a pixel (or any other pair of numbers).
+    /// The sequence of a pair of numbers, with nothing spread evenly.
     pub fn new(a: u64, b: u64) -> Self {
-        let mut s = Self(mix(a ^ mix(b.wrapping_add(0x9e37_79b9_7f4a_7c15))));
+        let mut s = Self { state: mix(a ^ mix(b.wrapping_add(0x9e37_79b9_7f4a_7c15))), even: [0.0; EVEN], used: EVEN };
         s.bits();
+        s
+    }
+
+    /// Sample number `sample` of a pixel.
+    pub fn of_pixel(pixel: u64, sample: u32) -> Self {
+        // One shift a pixel and dimension, one step a sample.
+        let mut shift = Self::new(pixel, u64::MAX);
+        let mut s = Self::new(pixel, u64::from(sample));
+        let mut step = 1.0;
+        for x in &mut s.even {
+            step /= GOLDEN;
+            let at = f64::from(shift.unit()) + f64::from(sample) * step;
+            *x = (at - at.floor()) as f32;
+        }
+        s.used = 0;
         s
     }
 
     #[inline]
     fn bits(&mut self) -> u32 {
-        let old = self.0;
-        self.0 = old.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let old = self.state;
+        self.state = old.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((((old >> 18) ^ old) >> 27) as u32).rotate_right((old >> 59) as u32)
     }
 
     /// Evenly spread in 0..1.
     #[inline]
     pub fn unit(&mut self) -> f32 {
+        if let Some(x) = self.even.get(self.used) {
+            self.used += 1;
+            return x.min(0.999_999_9);
+        }
         (self.bits() >> 8) as f32 * (1.0 / 16_777_216.0)
     }
 

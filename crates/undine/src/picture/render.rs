@@ -8,7 +8,8 @@ use super::color::{self, ColorBy, Scale};
 use super::compose::{compose, extent};
 use super::ground::light_ground;
 use super::image::Image;
-use super::random::{Random, r2};
+use super::legend::legend;
+use super::random::Random;
 use super::stage::Stage;
 use super::tone::{finite, srgb, tone_map};
 use super::trace::{Inside, Tracer};
@@ -35,6 +36,9 @@ pub fn render(view: &View, options: &Options) -> Image {
     let mut stage = compose(view, &options.look, scale.as_ref(), sun(eye.forward()));
     light_ground(&mut stage, LIGHT_CELLS);
     shoot(&stage, &eye, options, &mut image);
+    if let Some(scale) = scale.filter(|_| options.legend) {
+        legend(&mut image, &scale);
+    }
     image
 }
 
@@ -56,7 +60,7 @@ fn scale(view: &View, options: &Options) -> Option<Scale> {
 fn sun(forward: Vec3) -> Vec3 {
     let flat = Vec3::new(forward.x, 0.0, forward.z).normalize_or(Vec3::NEG_Z);
     let left = Vec3::Y.cross(flat);
-    (0.55 * flat + 0.6 * left + 0.95 * Vec3::Y).normalize_or(Vec3::Y)
+    (0.8 * flat + 0.6 * left + 0.85 * Vec3::Y).normalize_or(Vec3::Y)
 }
 
 fn shoot(stage: &Stage, eye: &Eye, options: &Options, image: &mut Image) {
@@ -82,17 +86,16 @@ fn dithered(v: f32, noise: f32) -> u8 {
 /// Mean light of a pixel: a quarter of the samples, and more where they differ.
 fn pixel_light(tracer: &Tracer, eye: &Eye, x: usize, y: usize, most: u32) -> Vec3 {
     let seed = (y as u64) << 32 | x as u64;
-    let shift = Random::new(seed, 1).pair();
     let (mut sum, mut shown, mut squares) = (Vec3::ZERO, Vec3::ZERO, Vec3::ZERO);
     let batch = most.div_ceil(4).max(most.min(4));
     let mut count = 0;
     while count < most {
         for _ in 0..batch.min(most - count) {
-            let at = r2(count, shift);
+            let mut random = Random::of_pixel(seed, count);
+            let at = random.pair();
             // A tent as wide as two pixels: rays near the middle of the pixel are more likely.
             let tent = |u: f32| if u < 0.5 { (2.0 * u).sqrt() - 1.0 } else { 1.0 - (2.0 - 2.0 * u).sqrt() };
             let at = Vec2::new(x as f32 + 0.5 + 0.75 * tent(at.x), y as f32 + 0.5 + 0.75 * tent(at.y));
-            let mut random = Random::new(seed, 2 + u64::from(count));
             let light = finite(tracer.radiance(eye.ray(at.x, at.y), Inside::default(), &mut random));
             let light = light * (BRIGHTEST / light.max_element().max(BRIGHTEST));
             let seen = tone_map(light);

@@ -24,16 +24,16 @@ pub enum Dome {
     Day,
 }
 
-const HORIZON: Vec3 = Vec3::new(0.78, 0.87, 0.97);
-const ZENITH: Vec3 = Vec3::new(0.12, 0.28, 0.66);
-const CLOUD: Vec3 = Vec3::new(1.25, 1.25, 1.28);
+const HORIZON: Vec3 = Vec3::new(0.58, 0.76, 0.95);
+const ZENITH: Vec3 = Vec3::new(0.04, 0.17, 0.56);
+const CLOUD: Vec3 = Vec3::new(2.0, 2.0, 2.02);
 
 impl Sky {
     /// A clear day with the sun in direction `sun`.
     pub fn day(sun: Vec3) -> Self {
         Self {
             sun: sun.normalize_or(Vec3::Y),
-            sunlight: Vec3::new(3.3, 3.1, 2.75),
+            sunlight: Vec3::new(4.6, 4.25, 3.7),
             sun_angle: 0.012,
             dome: Dome::Day,
         }
@@ -63,11 +63,19 @@ impl Sky {
         l
     }
 
+    /// Radiance for matte surfaces: without clouds and sun, whose contrast would only be noise there.
+    pub fn diffuse(&self, d: Vec3) -> Vec3 {
+        match self.dome {
+            Dome::Even(radiance) => radiance,
+            Dome::Day => HORIZON.lerp(ZENITH, 0.6 * d.y.max(0.0)) * 0.85 + 0.1 * CLOUD,
+        }
+    }
+
     /// Mean light from above on a level surface, as radiance.
     pub fn ambient(&self) -> Vec3 {
         match self.dome {
             Dome::Even(radiance) => radiance,
-            Dome::Day => 0.55 * HORIZON + 0.3 * ZENITH + 0.12 * CLOUD,
+            Dome::Day => 0.4 * HORIZON + 0.3 * ZENITH + 0.12 * CLOUD,
         }
     }
 
@@ -80,7 +88,7 @@ impl Sky {
         let up = d.y.max(0.0);
         let mut l = HORIZON.lerp(ZENITH, up.powf(0.55));
         let cos = d.dot(self.sun).max(0.0);
-        l += Vec3::new(1.0, 0.86, 0.62) * (0.35 * cos.powi(8) + 0.9 * cos.powi(90));
+        l += Vec3::new(1.0, 0.86, 0.62) * (0.10 * cos.powi(10) + 0.9 * cos.powi(90));
         if up > 0.01 {
             // Clouds lie in a flat layer.
             let (x, z) = (d.x / (up + 0.12), d.z / (up + 0.12));

@@ -79,7 +79,7 @@ pub struct Stage {
 }
 
 /// Share of light that a pane lets through for its colour alone.
-pub const PANE_TINT: Vec3 = Vec3::new(0.955, 0.985, 0.975);
+pub const PANE_TINT: Vec3 = Vec3::new(0.975, 0.992, 0.988);
 
 impl Stage {
     /// The fluid of that number.

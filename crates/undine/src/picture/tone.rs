@@ -1,20 +1,23 @@
 //! From linear light to the bytes of a picture.
 
-use glam::{Mat3, Vec3};
+use glam::Vec3;
 
-/// Rolls bright light off softly instead of clipping it: the fitted ACES curve (Hill 2015), which also lets very
-/// bright colours run towards white.
+/// Keeps colours as they are and rolls off only what is too bright, first in brightness, then towards white (the
+/// Khronos PBR neutral curve): a colour scale stays readable, a highlight does not clip.
 pub fn tone_map(light: Vec3) -> Vec3 {
-    // Columns; from sRGB primaries to the curve's own, and back.
-    const IN: Mat3 = Mat3::from_cols_array(&[
-        0.59719, 0.07600, 0.02840, 0.35458, 0.90834, 0.13383, 0.04823, 0.01566, 0.83777,
-    ]);
-    const OUT: Mat3 = Mat3::from_cols_array(&[
-        1.60475, -0.10208, -0.00327, -0.53108, 1.10813, -0.07276, -0.07367, -0.00605, 1.07602,
-    ]);
-    let v = IN * finite(light);
-    let fitted = (v * (v + 0.0245786) - 0.000090537) / (v * (0.983729 * v + 0.4329510) + 0.238081);
-    (OUT * fitted).clamp(Vec3::ZERO, Vec3::ONE)
+    const START: f32 = 0.8 - 0.04;
+    const DESATURATION: f32 = 0.15;
+    let light = finite(light);
+    let least = light.min_element();
+    let light = light - if least < 0.08 { least - 6.25 * least * least } else { 0.04 };
+    let peak = light.max_element();
+    if peak < START {
+        return light.max(Vec3::ZERO);
+    }
+    let rest = 1.0 - START;
+    let mapped = 1.0 - rest * rest / (peak + rest - START);
+    let white = 1.0 - 1.0 / (DESATURATION * (peak - mapped) + 1.0);
+    (light * (mapped / peak)).lerp(Vec3::splat(mapped), white).clamp(Vec3::ZERO, Vec3::ONE)
 }
 
 /// Light as numbers a picture can hold: none below zero, none beyond what f32 squares bear.

@@ -10,9 +10,9 @@ use super::stage::{GLASS, Material, PANE_TINT, Stage, Tint, WATER};
 /// Bounces after which a path takes the sky's mean light.
 const DEPTH: u32 = 14;
 /// Bounces at which both the mirrored and the bent ray are followed; later one is drawn.
-const SPLITS: u32 = 3;
+const SPLITS: u32 = 4;
 /// Rays that count less than this are answered without looking for hits.
-const FAINT: f32 = 0.02;
+const FAINT: f32 = 0.03;
 
 /// The media a point is in. Glass displaces fluids, so a fluid may reach a little into its wall without a gap of
 /// air between (nested dielectrics by priority, Schmidt & Budge 2002).
@@ -262,14 +262,17 @@ impl Tracer<'_> {
                 light += sky.sunlight * seen * (cos / std::f32::consts::PI);
             }
         }
+        // What hides the sky is lit too: about as brightly as this surface, by less light.
+        let blocked = |seen: Vec3| (1.0 - seen) * albedo * (0.35 * sky.ambient());
         let d = cosine_direction(n, random.pair());
         let ray = Ray::new(p, d, stage.epsilon);
         light += if self.to_ground(&ray).is_finite() {
             // Light off the ground, less the nearer it lies.
             let seen = stage.visibility(&Ray { farthest: self.to_ground(&ray), ..ray });
-            seen * self.ground(&Path { ray, travel: 1e3, ..*path }, self.to_ground(&ray))
+            blocked(seen) + seen * self.ground(&Path { ray, travel: 1e3, ..*path }, self.to_ground(&ray))
         } else {
-            stage.visibility(&ray) * sky.radiance(d)
+            let seen = stage.visibility(&ray);
+            blocked(seen) + seen * sky.diffuse(d)
         };
         light *= albedo;
         if coat > 0.0 {
