@@ -19,8 +19,7 @@ const FACING: f64 = 0.35;
 
 /// Positions and normals of a surface after it has been laid against the walls.
 pub fn cling(surface: &Surface, view: &View) -> (Vec<DVec3>, Vec<DVec3>) {
-    let position: Vec<DVec3> =
-        surface.position.iter().map(|p| DVec3::from_array(p.map(f64::from))).collect();
+    let position: Vec<DVec3> = surface.position.iter().map(|p| DVec3::from_array(p.map(f64::from))).collect();
     let normal = if surface.normal.len() == position.len() {
         surface.normal.iter().map(|n| DVec3::from_array(n.map(f64::from)).normalize_or_zero()).collect()
     } else {

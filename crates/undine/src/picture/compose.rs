@@ -37,7 +37,8 @@ pub fn extent(view: &View) -> Aabb {
             b = b.union(Aabb::new(d.min, d.max));
         }
         for wall in &scene.boundaries {
-            let grow = if wall.inside == Inside::Hollow { side(wall.thickness, &wall.shape, scene) } else { 0.0 };
+            let grow =
+                if wall.inside == Inside::Hollow { side(wall.thickness, &wall.shape, scene) } else { 0.0 };
             b = b.union(wall.shape.bounds().grow(grow));
         }
         for fluid in &scene.fluids {
@@ -127,7 +128,16 @@ fn materials(fluids: usize) -> Vec<Material> {
 fn nice(x: f64) -> f64 {
     let power = 10f64.powf(x.max(1e-30).log10().floor());
     let m = x / power;
-    power * if m < 1.41 { 1.0 } else if m < 3.16 { 2.0 } else if m < 7.07 { 5.0 } else { 10.0 }
+    power
+        * if m < 1.41 {
+            1.0
+        } else if m < 3.16 {
+            2.0
+        } else if m < 7.07 {
+            5.0
+        } else {
+            10.0
+        }
 }
 
 fn ground_level(view: &View, extent: Aabb) -> f64 {
@@ -160,16 +170,20 @@ fn tank(mesher: &mut Mesher, d: &Domain, extent: Aabb) {
     let (lo, hi) = (d.min, d.max);
     let p = DVec3::new;
     if wall(0, false) {
-        mesher.quad([p(lo.x, lo.y, lo.z), p(lo.x, lo.y, hi.z), p(lo.x, hi.y, hi.z), p(lo.x, hi.y, lo.z)], PANE);
+        mesher
+            .quad([p(lo.x, lo.y, lo.z), p(lo.x, lo.y, hi.z), p(lo.x, hi.y, hi.z), p(lo.x, hi.y, lo.z)], PANE);
     }
     if wall(0, true) {
-        mesher.quad([p(hi.x, lo.y, lo.z), p(hi.x, hi.y, lo.z), p(hi.x, hi.y, hi.z), p(hi.x, lo.y, hi.z)], PANE);
+        mesher
+            .quad([p(hi.x, lo.y, lo.z), p(hi.x, hi.y, lo.z), p(hi.x, hi.y, hi.z), p(hi.x, lo.y, hi.z)], PANE);
     }
     if wall(2, false) {
-        mesher.quad([p(lo.x, lo.y, lo.z), p(lo.x, hi.y, lo.z), p(hi.x, hi.y, lo.z), p(hi.x, lo.y, lo.z)], PANE);
+        mesher
+            .quad([p(lo.x, lo.y, lo.z), p(lo.x, hi.y, lo.z), p(hi.x, hi.y, lo.z), p(hi.x, lo.y, lo.z)], PANE);
     }
     if wall(2, true) {
-        mesher.quad([p(lo.x, lo.y, hi.z), p(hi.x, lo.y, hi.z), p(hi.x, hi.y, hi.z), p(lo.x, hi.y, hi.z)], PANE);
+        mesher
+            .quad([p(lo.x, lo.y, hi.z), p(hi.x, lo.y, hi.z), p(hi.x, hi.y, hi.z), p(lo.x, hi.y, hi.z)], PANE);
     }
     // Edges as thin rods just outside.
     let w = 0.0022 * extent.size().max_element();
@@ -200,7 +214,8 @@ fn walls(mesher: &mut Mesher, scene: &Scene, time: f64) {
         match (&wall.shape, hollow) {
             (Shape::Mesh(_), true) => mesher.solid(&pose, &wall.shape, PANE),
             (shape, true) => {
-                let (side, bottom) = (side(wall.thickness, shape, scene), bottom(wall.thickness, shape, scene));
+                let (side, bottom) =
+                    (side(wall.thickness, shape, scene), bottom(wall.thickness, shape, scene));
                 mesher.container(&pose, shape, side, bottom, wall.open_top, GLASS);
             }
             (Shape::Heightfield(_), false) => mesher.solid(&pose, &wall.shape, TERRAIN),
@@ -302,11 +317,12 @@ pub fn fluid_color(view: &View, fluid: usize) -> Vec3 {
 /// The depth at which light through a fluid has taken its colour, m: tied to the size of the scene, since a glass
 /// of real water has no colour at all.
 fn tint_depth(view: &View, extent: Aabb) -> f64 {
-    let volume: f64 = view.scene.map_or(0.0, |s| {
-        s.fluids.iter().filter_map(|f| f.shape.as_ref()).map(|s| s.volume()).sum()
-    });
+    let volume: f64 = view
+        .scene
+        .map_or(0.0, |s| s.fluids.iter().filter_map(|f| f.shape.as_ref()).map(|s| s.volume()).sum());
     let size = extent.size();
-    let fluid = if volume > 0.0 { volume.cbrt() } else { 0.6 * size.min_element().max(0.2 * size.max_element()) };
+    let fluid =
+        if volume > 0.0 { volume.cbrt() } else { 0.6 * size.min_element().max(0.2 * size.max_element()) };
     fluid.min(size.max_element()).max(1e-9)
 }
 

@@ -85,7 +85,8 @@ impl Film {
         let fail = |source| FilmError::Io { path: path.to_path_buf(), source };
         let name = path.file_name().ok_or_else(|| fail(io::ErrorKind::IsADirectory.into()))?;
         // The ending stays, since ffmpeg chooses the format by it.
-        let temporary = path.with_file_name(format!(".tmp-{}-{}", std::process::id(), name.to_string_lossy()));
+        let temporary =
+            path.with_file_name(format!(".tmp-{}-{}", std::process::id(), name.to_string_lossy()));
         let ending = path.extension().unwrap_or_default().to_ascii_lowercase();
         let sink = if ending == "png" || ending == "apng" {
             let file = BufWriter::new(File::create(&temporary).map_err(fail)?);
@@ -190,7 +191,11 @@ fn delay(rate: f64) -> (u16, u16) {
     if rate.fract() == 0.0 && rate <= 65_535.0 {
         return (1, rate as u16);
     }
-    if rate < 1.0 { ((1000.0 / rate).min(65_535.0) as u16, 1000) } else { (1000, (1000.0 * rate).min(65_535.0) as u16) }
+    if rate < 1.0 {
+        ((1000.0 / rate).min(65_535.0) as u16, 1000)
+    } else {
+        (1000, (1000.0 * rate).min(65_535.0) as u16)
+    }
 }
 
 #[cfg(test)]

@@ -55,7 +55,9 @@ pub fn width(text: &str, dot: usize) -> usize {
 /// Draws a text with its upper left corner at (x, y). A dark rim keeps it readable on any ground.
 pub fn draw(image: &mut Image, text: &str, x: i64, y: i64, dot: usize, color: [u8; 3]) {
     let rim = dot as i64;
-    for (dx, dy, share) in [(0, 0, 0.0), (-rim, 0, 0.35), (rim, 0, 0.35), (0, -rim, 0.35), (0, rim, 0.35), (0, 0, 1.0)] {
+    for (dx, dy, share) in
+        [(0, 0, 0.0), (-rim, 0, 0.35), (rim, 0, 0.35), (0, -rim, 0.35), (0, rim, 0.35), (0, 0, 1.0)]
+    {
         if share > 0.0 {
             let ink = if share < 1.0 { [0, 0, 0] } else { color };
             stamp(image, text, x + dx, y + dy, dot, ink, share);

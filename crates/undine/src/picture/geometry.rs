@@ -54,6 +54,7 @@ pub struct Disc {
 }
 
 /// Four triangles: a corner and two edges each.
+#[derive(Debug)]
 struct Triangle4 {
     corner: [Vec4; 3],
     edge1: [Vec4; 3],
@@ -61,13 +62,14 @@ struct Triangle4 {
 }
 
 /// Four balls.
+#[derive(Debug)]
 struct Sphere4 {
     center: [Vec4; 3],
     radius: Vec4,
 }
 
 /// Everything solid that a ray can meet.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Geometry {
     /// Triangles.
     pub triangles: Triangles,

@@ -85,8 +85,19 @@ fn things_that_are_not_finite_are_never_hit_and_never_hang() {
         m.corners.push([first, first + 1, first + 2]);
         m.material.push(0);
         s.push(Sphere { center: Vec3::splat(x), radius: 1.0, paint: Vec3::ONE, material: 0 });
-        s.push(Sphere { center: Vec3::ZERO, radius: if x == f32::MAX { -1.0 } else { x }, paint: Vec3::ONE, material: 0 });
-        d.push(Disc { center: Vec3::ZERO, normal: Vec3::splat(x), radius: 1.0, paint: Vec3::ONE, material: 0 });
+        s.push(Sphere {
+            center: Vec3::ZERO,
+            radius: if x == f32::MAX { -1.0 } else { x },
+            paint: Vec3::ONE,
+            material: 0,
+        });
+        d.push(Disc {
+            center: Vec3::ZERO,
+            normal: Vec3::splat(x),
+            radius: 1.0,
+            paint: Vec3::ONE,
+            material: 0,
+        });
     }
     let g = Geometry::new(m, s, d);
     for direction in [Vec3::X, Vec3::Y, Vec3::splat(f32::NAN), Vec3::ZERO] {

@@ -129,7 +129,8 @@ pub fn light_ground(stage: &mut Stage, finest: usize) {
     }
     let level = ground.level;
     let finest = finest.clamp(8, 4096);
-    let (sun, sky) = (sun_map(stage, around, level, finest), sky_map(stage, around, level, (finest / 6).max(8)));
+    let (sun, sky) =
+        (sun_map(stage, around, level, finest), sky_map(stage, around, level, (finest / 6).max(8)));
     if let Some(ground) = &mut stage.ground {
         (ground.sun, ground.sky) = (sun, Some(sky));
     }
@@ -208,7 +209,13 @@ fn photon(stage: &Stage, mut ray: Ray, level: f32) -> Option<(Vec3, Vec3)> {
         let (flat, smooth, _, material) = stage.geometry.surface(&ray, &hit);
         let entering = ray.direction.dot(flat) < 0.0;
         let n = if entering { smooth } else { -smooth };
-        let n = if ray.direction.dot(n) < 0.0 { n } else if entering { flat } else { -flat };
+        let n = if ray.direction.dot(n) < 0.0 {
+            n
+        } else if entering {
+            flat
+        } else {
+            -flat
+        };
         let cos = -ray.direction.dot(n);
         let direction = match stage.material(material) {
             Material::Matte { .. } | Material::Painted { .. } => return None,

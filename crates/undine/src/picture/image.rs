@@ -102,7 +102,8 @@ impl Image {
     /// The picture as a PNG file in memory.
     pub fn to_png(&self) -> Vec<u8> {
         let mut out = Vec::new();
-        self.encode(&mut out).expect("a vector takes all bytes, and the header fits the data by construction");
+        self.encode(&mut out)
+            .expect("a vector takes all bytes, and the header fits the data by construction");
         out
     }
 

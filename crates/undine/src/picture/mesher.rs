@@ -171,7 +171,10 @@ impl Mesher {
                     1.0,
                     (h(0.0, -1.0) - h(0.0, 1.0)) / (2.0 * step[1]),
                 );
-                self.corner(pose.to_world(DVec3::new(x, h(0.0, 0.0), z)), pose.turn * slope.normalize_or(DVec3::Y));
+                self.corner(
+                    pose.to_world(DVec3::new(x, h(0.0, 0.0), z)),
+                    pose.turn * slope.normalize_or(DVec3::Y),
+                );
             }
         }
         let at = |i: usize, j: usize| first + (j * n[0] + i) as u32;
@@ -201,7 +204,15 @@ impl Mesher {
     }
 
     /// A container around a hollow shape: walls `side` thick, a bottom `base` thick.
-    pub fn container(&mut self, pose: &Pose, shape: &Shape, side: f64, bottom: f64, open: bool, material: u16) {
+    pub fn container(
+        &mut self,
+        pose: &Pose,
+        shape: &Shape,
+        side: f64,
+        bottom: f64,
+        open: bool,
+        material: u16,
+    ) {
         match shape {
             Shape::Cylinder { base, axis, radius: r, height: h } => {
                 let round = (0.4 * side).min(0.25 * r);
@@ -234,9 +245,11 @@ impl Mesher {
                 }
             }
             Shape::Sphere { center, radius } => {
-                let arc = |r: f64| move |k: usize| {
-                    let a = std::f64::consts::PI * (k as f64 / 64.0 - 0.5);
-                    [(r * a.cos()).max(0.0), r * a.sin()]
+                let arc = |r: f64| {
+                    move |k: usize| {
+                        let a = std::f64::consts::PI * (k as f64 / 64.0 - 0.5);
+                        [(r * a.cos()).max(0.0), r * a.sin()]
+                    }
                 };
                 let outer: Vec<_> = (0..=64).map(arc(radius + side)).collect();
                 let inner: Vec<_> = (0..=64).rev().map(arc(*radius)).collect();
@@ -251,7 +264,8 @@ impl Mesher {
     fn rim(&mut self, pose: &Pose, outer: [DVec3; 2], inner: [DVec3; 2], material: u16) {
         let y = outer[1].y;
         let ring = |b: [DVec3; 2]| {
-            [(0, 0), (0, 1), (1, 1), (1, 0)].map(|(i, j): (usize, usize)| pose.to_world(DVec3::new(b[i].x, y, b[j].z)))
+            [(0, 0), (0, 1), (1, 1), (1, 0)]
+                .map(|(i, j): (usize, usize)| pose.to_world(DVec3::new(b[i].x, y, b[j].z)))
         };
         let (o, i) = (ring(outer), ring(inner));
         for k in 0..4 {

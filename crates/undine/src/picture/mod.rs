@@ -22,6 +22,8 @@ mod render;
 mod sheet;
 mod sky;
 mod stage;
+#[cfg(test)]
+mod tests;
 mod tone;
 mod trace;
 mod tree;

@@ -19,7 +19,11 @@ pub struct Random {
 impl Random {
     /// The sequence of a pair of numbers, with nothing spread evenly.
     pub fn new(a: u64, b: u64) -> Self {
-        let mut s = Self { state: mix(a ^ mix(b.wrapping_add(0x9e37_79b9_7f4a_7c15))), even: [0.0; EVEN], used: EVEN };
+        let mut s = Self {
+            state: mix(a ^ mix(b.wrapping_add(0x9e37_79b9_7f4a_7c15))),
+            even: [0.0; EVEN],
+            used: EVEN,
+        };
         s.bits();
         s
     }

@@ -19,8 +19,8 @@ use super::{Look, Options, View};
 const BRIGHTEST: f32 = 16.0;
 /// Spread of a pixel's samples (tone-mapped) below which they are enough.
 const SPREAD: f32 = 0.012;
-/// Cells of the map of sunlight along the longer edge of the lit ground.
-const LIGHT_CELLS: usize = 768;
+/// Cells of the map of sunlight along the longer edge of the lit ground, × the picture's width.
+const LIGHT_CELLS: f32 = 0.6;
 
 /// Takes a picture.
 pub fn render(view: &View, options: &Options) -> Image {
@@ -34,7 +34,7 @@ pub fn render(view: &View, options: &Options) -> Image {
     let origin = extent(view).center();
     let eye = Eye::new(&camera, origin, width, height);
     let mut stage = compose(view, &options.look, scale.as_ref(), sun(eye.forward()));
-    light_ground(&mut stage, LIGHT_CELLS);
+    light_ground(&mut stage, (LIGHT_CELLS * width as f32) as usize);
     shoot(&stage, &eye, options, &mut image);
     if let Some(scale) = scale.filter(|_| options.legend) {
         legend(&mut image, &scale);

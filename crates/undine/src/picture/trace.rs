@@ -205,7 +205,11 @@ impl Tracer<'_> {
                 let share = if bent.is_some() { fresnel(-d.dot(n), eta) } else { 1.0 };
                 // Bent away from the surface's other side by a smooth normal: along it instead.
                 let bent = bent.unwrap_or(d);
-                let bent = if bent.dot(flat) > -1e-4 { (bent - (bent.dot(flat) + 1e-3) * flat).normalize_or(d) } else { bent };
+                let bent = if bent.dot(flat) > -1e-4 {
+                    (bent - (bent.dot(flat) + 1e-3) * flat).normalize_or(d)
+                } else {
+                    bent
+                };
                 let go = |path: &Path| Path { ray: Ray::new(p, bent, stage.epsilon), inside: there, ..*path };
                 self.branch(path, share, mirror(d, n, flat), p, here, go, Vec3::ONE, random)
             }
@@ -240,7 +244,11 @@ impl Tracer<'_> {
             let weight = path.weight * (1.0 - share);
             return light + (1.0 - share) * tint * self.follow(Path { weight, ..pass(&next) }, random);
         }
-        if random.unit() < share { self.follow(back, random) } else { tint * self.follow(pass(&next), random) }
+        if random.unit() < share {
+            self.follow(back, random)
+        } else {
+            tint * self.follow(pass(&next), random)
+        }
     }
 
     /// The light along a ray that hardly counts.
@@ -250,7 +258,16 @@ impl Tracer<'_> {
         if path.inside.index() > 1.0 || d.y < 0.0 { sky.ambient() } else { sky.radiance_with_sun(d) }
     }
 
-    fn matte(&self, path: &Path, p: Vec3, flat: Vec3, n: Vec3, albedo: Vec3, coat: f32, random: &mut Random) -> Vec3 {
+    fn matte(
+        &self,
+        path: &Path,
+        p: Vec3,
+        flat: Vec3,
+        n: Vec3,
+        albedo: Vec3,
+        coat: f32,
+        random: &mut Random,
+    ) -> Vec3 {
         let stage = self.stage;
         let sky = &stage.sky;
         let mut light = Vec3::ZERO;

@@ -76,6 +76,8 @@ struct Node {
     min: [Vec4; 3],
     max: [Vec4; 3],
     child: [u32; 4],
+    /// One bit for each child that is there: an empty box would look endless to the slab test.
+    there: u32,
 }
 
 /// The tree: boxes over packets.
@@ -126,11 +128,6 @@ impl Tree {
         &self.packets
     }
 
-    /// Whether there is nothing in it.
-    pub fn is_empty(&self) -> bool {
-        self.nodes.is_empty()
-    }
-
     /// Appends `branch` as one node of up to four children, and gives its number.
     fn fold(&mut self, branch: &Branch) -> u32 {
         let mut open: Vec<&Branch> = match branch {
@@ -146,8 +143,8 @@ impl Tree {
             open.extend(two.iter());
         }
         let at = self.nodes.len();
-        let (min, max) = ([Vec4::INFINITY; 3], [Vec4::NEG_INFINITY; 3]);
-        self.nodes.push(Node { min, max, child: [LEAF; 4] });
+        let (min, max) = ([Vec4::ZERO; 3], [Vec4::ZERO; 3]);
+        self.nodes.push(Node { min, max, child: [LEAF; 4], there: 0 });
         for (lane, part) in open.into_iter().enumerate() {
             let child = match part {
                 Branch::Leaf(_, packet) => {
@@ -158,6 +155,7 @@ impl Tree {
             };
             let b = part.bounds();
             let node = &mut self.nodes[at];
+            node.there |= 1 << lane;
             node.child[lane] = child;
             for axis in 0..3 {
                 node.min[axis][lane] = b.min[axis];
@@ -200,7 +198,7 @@ impl Tree {
             let near = ax.min(bx).max(ay.min(by)).max(az.min(bz).max(near_limit));
             let far = ax.max(bx).min(ay.max(by)).min(az.max(bz)).min(Vec4::splat(ray.farthest));
             // Room for the rounding of the slabs (Ize 2013).
-            let mut hits = near.cmple(far * 1.000_000_5).bitmask();
+            let mut hits = near.cmple(far * 1.000_000_5).bitmask() & node.there;
             let near = near.to_array();
             let first = top;
             while hits != 0 {
