@@ -13,6 +13,7 @@ pub mod import;
 pub mod kernels;
 pub mod models;
 pub mod neighbors;
+pub mod picture;
 mod plain;
 mod ply_number;
 pub mod probe;

@@ -1,0 +1,80 @@
+//! Lays a fluid's surface flat against the walls it touches.
+//!
+//! A surface built from particles stops short of a wall by a fraction of their spacing and is bumpy there. Seen through
+//! glass that looks like a gap of air; on the floor it would even mirror. So corners that face a near wall are moved
+//! onto it: just short of a pane, just into glass (which displaces the fluid), and into solids and ground.
+
+use glam::DVec3;
+use rayon::prelude::*;
+
+use super::View;
+use super::pose::Pose;
+use crate::scene::Inside;
+use crate::surface::Surface;
+
+/// Farthest wall that is clung to, × spacing.
+const REACH: f64 = 1.1;
+/// Least cosine between the surface's and the wall's normal.
+const FACING: f64 = 0.35;
+
+/// Positions and normals of a surface after it has been laid against the walls.
+pub fn cling(surface: &Surface, view: &View) -> (Vec<DVec3>, Vec<DVec3>) {
+    let position: Vec<DVec3> = surface.position.iter().map(|p| DVec3::from_array(p.map(f64::from))).collect();
+    let normal = if surface.normal.len() == position.len() {
+        surface.normal.iter().map(|n| DVec3::from_array(n.map(f64::from)).normalize_or_zero()).collect()
+    } else {
+        corner_normals(&position, &surface.triangles)
+    };
+    let spacing = view.frame.spacing;
+    let Some(scene) = view.scene.filter(|_| spacing > 0.0 && spacing.is_finite()) else {
+        return (position, normal);
+    };
+    let reach = REACH * spacing;
+    let poses: Vec<Pose> = scene.boundaries.iter().map(|b| Pose::new(&b.motion, view.frame.time)).collect();
+    let lay = |(mut p, mut n): (DVec3, DVec3)| {
+        let free = n;
+        for (wall, pose) in scene.boundaries.iter().zip(&poses) {
+            let hollow = wall.inside == Inside::Hollow;
+            let Some(near) = wall.shape.nearest_in_band(pose.to_body(p), reach) else { continue };
+            let out = pose.turn * near.normal;
+            // The fluid is inside a hollow and outside a solid.
+            let towards = if hollow { out } else { -out };
+            if free.dot(towards) > FACING {
+                let into = if hollow { 0.1 * spacing } else { -0.15 * spacing };
+                p += (into - near.distance) * out;
+                n = towards;
+            }
+        }
+        if let Some(d) = &scene.domain {
+            for axis in 0..3 {
+                for upper in [false, true] {
+                    if d.periodic[axis] || d.open.contains(&(axis, upper)) {
+                        continue;
+                    }
+                    let (face, sign) = if upper { (d.max[axis], 1.0) } else { (d.min[axis], -1.0) };
+                    if (face - p[axis]) * sign < reach && free[axis] * sign > FACING {
+                        let floor = axis == 1 && !upper;
+                        p[axis] = face + sign * spacing * if floor { 0.25 } else { -0.02 };
+                        n = DVec3::ZERO;
+                        n[axis] = sign;
+                    }
+                }
+            }
+        }
+        (p, n)
+    };
+    position.into_par_iter().zip(normal).map(lay).unzip()
+}
+
+/// Normals at corners from the faces around them, weighted by area.
+fn corner_normals(position: &[DVec3], triangles: &[[u32; 3]]) -> Vec<DVec3> {
+    let mut normal = vec![DVec3::ZERO; position.len()];
+    for t in triangles.iter().filter(|t| t.iter().all(|i| (*i as usize) < position.len())) {
+        let [a, b, c] = t.map(|i| position[i as usize]);
+        let n = (b - a).cross(c - a);
+        if n.is_finite() {
+            t.iter().for_each(|&i| normal[i as usize] += n);
+        }
+    }
+    normal.into_iter().map(DVec3::normalize_or_zero).collect()
+}

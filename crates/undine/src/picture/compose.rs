@@ -1,0 +1,334 @@
+//! From a scene, a frame and a surface to a stage: what is drawn, of what, and where.
+
+use glam::{DVec3, Vec3};
+
+use super::cling::cling;
+use super::color::{self, Scale};
+use super::geometry::{Disc, Geometry, Sphere};
+use super::ground::Ground;
+use super::mesher::Mesher;
+use super::optics::absorption;
+use super::pose::Pose;
+use super::sky::Sky;
+use super::stage::{Material, Stage, Tint};
+use super::{Look, Mark, View};
+use crate::scene::aabb::Aabb;
+use crate::scene::shape::Shape;
+use crate::scene::{Domain, Inside, Scene};
+
+/// Material numbers; fluids follow from [`FLUIDS`] on.
+const STONE: u16 = 0;
+const TERRAIN: u16 = 1;
+const BODY: u16 = 2;
+const GLASS: u16 = 3;
+const PANE: u16 = 4;
+const EDGE: u16 = 5;
+const PAINT: u16 = 6;
+const FLUIDS: u16 = 7;
+
+/// Colours of fluids that name none, linear.
+const PALETTE: [[f64; 3]; 4] = [[0.05, 0.3, 0.5], [0.8, 0.45, 0.05], [0.5, 0.06, 0.12], [0.1, 0.5, 0.12]];
+
+/// The box that a picture shows, m: the same for every frame of a run where the scene tells it.
+pub fn extent(view: &View) -> Aabb {
+    let mut b = Aabb::EMPTY;
+    if let Some(scene) = view.scene {
+        if let Some(d) = &scene.domain {
+            b = b.union(Aabb::new(d.min, d.max));
+        }
+        for wall in &scene.boundaries {
+            let grow =
+                if wall.inside == Inside::Hollow { side(wall.thickness, &wall.shape, scene) } else { 0.0 };
+            b = b.union(wall.shape.bounds().grow(grow));
+        }
+        for fluid in &scene.fluids {
+            b = fluid.shape.iter().fold(b, |b, s| b.union(s.bounds()));
+        }
+        b = scene.emitters.iter().fold(b, |b, e| b.union(e.shape.bounds()));
+    }
+    let sound = |b: &Aabb| b.min.is_finite() && b.max.is_finite() && !b.is_empty();
+    if !sound(&b) {
+        let points = view.surface.iter().flat_map(|s| &s.position).chain(&view.frame.particles.position);
+        let points = points.map(|p| DVec3::from_array(p.map(f64::from)));
+        b = Aabb::around(points.filter(|p| p.is_finite()));
+        for body in &view.frame.solids {
+            let nodes = body.nodes.iter().map(|p| DVec3::from_array(p.map(f64::from)));
+            b = b.union(Aabb::around(nodes.filter(|p| p.is_finite())).grow(f64::from(body.radius.max(0.0))));
+        }
+        for medium in view.volumes {
+            let m = medium.bounds();
+            b = b.union(Aabb::new(m.min.as_dvec3(), m.max.as_dvec3()));
+        }
+    }
+    if sound(&b) { b } else { Aabb::new(DVec3::splat(-0.5), DVec3::splat(0.5)) }
+}
+
+/// Sets the stage. `sun` is the unit direction to the sun.
+pub fn compose(view: &View, look: &Look, scale: Option<&Scale>, sun: Vec3) -> Stage {
+    let extent = extent(view);
+    let origin = extent.center();
+    let length = extent.size().max_element().max(1e-6);
+    let level = ground_level(view, extent);
+    let mut mesher = Mesher { origin, ..Mesher::default() };
+    let mut discs = Vec::new();
+    if let Some(scene) = view.scene {
+        if let Some(domain) = &scene.domain {
+            tank(&mut mesher, domain, extent);
+        }
+        walls(&mut mesher, scene, view.frame.time);
+    }
+    bodies(&mut mesher, view);
+    match look {
+        Look::Water => water(&mut mesher, view),
+        Look::Surface(_) => painted_surface(&mut mesher, view, scale),
+        Look::Particles { mark, .. } => particles(&mut mesher, &mut discs, view, *mark, scale),
+    }
+    let fluids = view.scene.map_or(1, |s| s.fluids.len().clamp(1, 200));
+    let depth = tint_depth(view, extent) as f32;
+    let tints = (0..fluids).map(|i| tint(view, i, depth)).collect();
+    let square = nice(length / 25.0) as f32;
+    let ground = Ground {
+        // A hair below what stands on it, or the two would flicker through each other.
+        level: (level - origin.y - 4e-4 * length) as f32,
+        square,
+        fade: (4.0 * length) as f32,
+        colors: [Vec3::new(0.52, 0.51, 0.49), Vec3::new(0.345, 0.35, 0.36)],
+        sun: None,
+        sky: None,
+    };
+    Stage {
+        geometry: Geometry::new(mesher.triangles, mesher.spheres, discs),
+        materials: materials(fluids),
+        tints,
+        glass: absorption(Vec3::new(0.86, 0.945, 0.92), (0.25 * length) as f32),
+        ground: Some(ground),
+        sky: Sky::day(sun),
+        volumes: view.volumes.to_vec(),
+        origin: origin.as_vec3(),
+        epsilon: (1e-5 * length) as f32,
+    }
+}
+
+fn materials(fluids: usize) -> Vec<Material> {
+    let matte = |r: f32, g: f32, b: f32, coat: f32| Material::Matte { albedo: Vec3::new(r, g, b), coat };
+    let mut all = vec![
+        matte(0.80, 0.22, 0.08, 1.0), // STONE: warm, so that it stands out of blue water
+        matte(0.50, 0.43, 0.33, 0.0), // TERRAIN
+        matte(0.80, 0.62, 0.12, 1.0), // BODY
+        Material::Glass,
+        Material::Pane,
+        matte(0.62, 0.70, 0.70, 1.0), // EDGE
+        Material::Painted { coat: 0.6 },
+    ];
+    all.extend((0..fluids).map(|i| Material::Fluid(i as u8)));
+    all
+}
+
+/// 1, 2 or 5 times a power of ten, near `x`.
+fn nice(x: f64) -> f64 {
+    let power = 10f64.powf(x.max(1e-30).log10().floor());
+    let m = x / power;
+    power
+        * if m < 1.41 {
+            1.0
+        } else if m < 3.16 {
+            2.0
+        } else if m < 7.07 {
+            5.0
+        } else {
+            10.0
+        }
+}
+
+fn ground_level(view: &View, extent: Aabb) -> f64 {
+    let Some(scene) = view.scene else { return extent.min.y };
+    let mut level = extent.min.y;
+    for wall in scene.boundaries.iter().filter(|w| w.inside == Inside::Hollow) {
+        level = level.min(wall.shape.bounds().min.y - bottom(wall.thickness, &wall.shape, scene));
+    }
+    match &scene.domain {
+        // What is deeper than the domain's floor is outside the scene.
+        Some(d) if !d.open.contains(&(1, false)) && !d.periodic[1] => d.min.y,
+        _ => level,
+    }
+}
+
+/// Drawn thickness of a container's sides: the model wants thick walls, the eye thin ones.
+fn side(thickness: Option<f64>, shape: &Shape, scene: &Scene) -> f64 {
+    let s = shape.bounds().size();
+    bottom(thickness, shape, scene).min(0.045 * s.x.max(s.z))
+}
+
+fn bottom(thickness: Option<f64>, shape: &Shape, scene: &Scene) -> f64 {
+    let t = thickness.unwrap_or(2.0 * scene.model.sph.smoothing * scene.model.spacing);
+    t.min(0.25 * shape.bounds().size().max_element())
+}
+
+/// The domain's sides as panes, with edges; its floor is the ground and its lid is left out.
+fn tank(mesher: &mut Mesher, d: &Domain, extent: Aabb) {
+    let wall = |axis: usize, upper: bool| !d.periodic[axis] && !d.open.contains(&(axis, upper));
+    let (lo, hi) = (d.min, d.max);
+    let p = DVec3::new;
+    if wall(0, false) {
+        mesher
+            .quad([p(lo.x, lo.y, lo.z), p(lo.x, lo.y, hi.z), p(lo.x, hi.y, hi.z), p(lo.x, hi.y, lo.z)], PANE);
+    }
+    if wall(0, true) {
+        mesher
+            .quad([p(hi.x, lo.y, lo.z), p(hi.x, hi.y, lo.z), p(hi.x, hi.y, hi.z), p(hi.x, lo.y, hi.z)], PANE);
+    }
+    if wall(2, false) {
+        mesher
+            .quad([p(lo.x, lo.y, lo.z), p(lo.x, hi.y, lo.z), p(hi.x, hi.y, lo.z), p(hi.x, lo.y, lo.z)], PANE);
+    }
+    if wall(2, true) {
+        mesher
+            .quad([p(lo.x, lo.y, hi.z), p(hi.x, lo.y, hi.z), p(hi.x, hi.y, hi.z), p(lo.x, hi.y, hi.z)], PANE);
+    }
+    // Edges as thin rods just outside.
+    let w = 0.0022 * extent.size().max_element();
+    let mut rod = |a: DVec3, b: DVec3| {
+        mesher.cuboid(&Pose::REST, a.min(b) - w, a.max(b) + w, false, true, EDGE);
+    };
+    for (i, x) in [lo.x - w, hi.x + w].into_iter().enumerate() {
+        for (j, z) in [lo.z - w, hi.z + w].into_iter().enumerate() {
+            if wall(0, i == 1) || wall(2, j == 1) {
+                rod(p(x, lo.y, z), p(x, hi.y, z));
+            }
+        }
+        if wall(0, i == 1) {
+            rod(p(x, hi.y, lo.z - w), p(x, hi.y, hi.z + w));
+        }
+    }
+    for (j, z) in [lo.z - w, hi.z + w].into_iter().enumerate() {
+        if wall(2, j == 1) {
+            rod(p(lo.x - w, hi.y, z), p(hi.x + w, hi.y, z));
+        }
+    }
+}
+
+fn walls(mesher: &mut Mesher, scene: &Scene, time: f64) {
+    for wall in &scene.boundaries {
+        let pose = Pose::new(&wall.motion, time);
+        let hollow = wall.inside == Inside::Hollow;
+        match (&wall.shape, hollow) {
+            (Shape::Mesh(_), true) => mesher.solid(&pose, &wall.shape, PANE),
+            (shape, true) => {
+                let (side, bottom) =
+                    (side(wall.thickness, shape, scene), bottom(wall.thickness, shape, scene));
+                mesher.container(&pose, shape, side, bottom, wall.open_top, GLASS);
+            }
+            (Shape::Heightfield(_), false) => mesher.solid(&pose, &wall.shape, TERRAIN),
+            (shape, false) => mesher.solid(&pose, shape, STONE),
+        }
+    }
+}
+
+fn bodies(mesher: &mut Mesher, view: &View) {
+    for body in &view.frame.solids {
+        let at = |p: &[f32; 3]| DVec3::from_array(p.map(f64::from));
+        if body.triangles.is_empty() {
+            body.nodes.iter().for_each(|p| mesher.ball(at(p), f64::from(body.radius), BODY));
+            continue;
+        }
+        let first = mesher.triangles.position.len() as u32;
+        let count = body.nodes.len() as u32;
+        let sound = |t: &&[u32; 3]| t.iter().all(|i| *i < count);
+        let mut normal = vec![DVec3::ZERO; body.nodes.len()];
+        for t in body.triangles.iter().filter(sound) {
+            let [a, b, c] = t.map(|i| at(&body.nodes[i as usize]));
+            let n = (b - a).cross(c - a);
+            t.iter().for_each(|&i| normal[i as usize] += n);
+        }
+        for (p, n) in body.nodes.iter().zip(&normal) {
+            mesher.corner(at(p), n.normalize_or_zero());
+        }
+        for t in body.triangles.iter().filter(sound) {
+            mesher.triangle(t.map(|i| first + i), BODY);
+        }
+    }
+}
+
+/// The fluid's surface as clear borders, laid against the walls.
+fn water(mesher: &mut Mesher, view: &View) {
+    let Some(surface) = view.surface else { return };
+    let first = mesher.triangles.position.len() as u32;
+    let (position, normal) = cling(surface, view);
+    for (p, n) in position.into_iter().zip(normal) {
+        mesher.corner(p, n);
+    }
+    let count = surface.position.len() as u32;
+    let fluids = view.scene.map_or(1, |s| s.fluids.len().clamp(1, 200)) as u16;
+    for t in surface.triangles.iter().filter(|t| t.iter().all(|i| *i < count)) {
+        let fluid = surface.fluid.get(t[0] as usize).copied().unwrap_or(0);
+        mesher.triangle(t.map(|i| first + i), FLUIDS + u16::from(fluid).min(fluids - 1));
+    }
+}
+
+/// The surface as an opaque skin in the colours of a field.
+fn painted_surface(mesher: &mut Mesher, view: &View, scale: Option<&Scale>) {
+    let Some(surface) = view.surface else { return };
+    let first = mesher.triangles.position.len();
+    let (position, normal) = cling(surface, view);
+    for (i, (p, n)) in position.into_iter().zip(normal).enumerate() {
+        mesher.corner(p, n);
+        let paint = match scale {
+            Some(scale) => scale.color(color::surface_value(surface, scale.by, i)),
+            None => fluid_color(view, surface.fluid.get(i).copied().unwrap_or(0) as usize),
+        };
+        mesher.triangles.paint[first + i] = paint;
+    }
+    let count = surface.position.len() as u32;
+    for t in surface.triangles.iter().filter(|t| t.iter().all(|i| *i < count)) {
+        mesher.triangle(t.map(|i| first as u32 + i), PAINT);
+    }
+}
+
+fn particles(mesher: &mut Mesher, discs: &mut Vec<Disc>, view: &View, mark: Mark, scale: Option<&Scale>) {
+    let particles = &view.frame.particles;
+    let spacing = view.frame.spacing;
+    let radius = (0.5 * if spacing > 0.0 { spacing } else { 0.01 }) as f32;
+    let normals = particles.vector("normal");
+    let values = scale.and_then(|s| color::values(particles, s.by));
+    let fluids = particles.field("fluid");
+    for (i, p) in particles.position.iter().enumerate() {
+        let center = (DVec3::from_array(p.map(f64::from)) - mesher.origin).as_vec3();
+        let paint = match (scale, &values) {
+            (Some(scale), Some(values)) => scale.color(values[i]),
+            _ => fluid_color(view, color::fluid_of(fluids, i)),
+        };
+        // Only particles at the surface have a normal that means something.
+        let normal = normals.and_then(|n| n.get(i)).and_then(|n| Vec3::from_array(*n).try_normalize());
+        match (mark, normal) {
+            (Mark::Splats, Some(normal)) => {
+                discs.push(Disc { center, normal, radius: 1.5 * radius, paint, material: PAINT });
+            }
+            _ => mesher.spheres.push(Sphere { center, radius, paint, material: PAINT }),
+        }
+    }
+}
+
+/// A fluid's colour, linear.
+pub fn fluid_color(view: &View, fluid: usize) -> Vec3 {
+    let own = view.scene.and_then(|s| s.fluids.get(fluid)).and_then(|f| f.color);
+    Vec3::from_array(own.unwrap_or(PALETTE[fluid % PALETTE.len()]).map(|c| c as f32))
+}
+
+/// The depth at which light through a fluid has taken its colour, m: tied to the size of the scene, since a glass
+/// of real water has no colour at all.
+fn tint_depth(view: &View, extent: Aabb) -> f64 {
+    let volume: f64 = view
+        .scene
+        .map_or(0.0, |s| s.fluids.iter().filter_map(|f| f.shape.as_ref()).map(|s| s.volume()).sum());
+    let size = extent.size();
+    let fluid =
+        if volume > 0.0 { volume.cbrt() } else { 0.6 * size.min_element().max(0.2 * size.max_element()) };
+    fluid.min(size.max_element()).max(1e-9)
+}
+
+fn tint(view: &View, fluid: usize, depth: f32) -> Tint {
+    let color = fluid_color(view, fluid);
+    let absorption = absorption(color, 1.1 * depth);
+    // Scattered light has taken the colour on its way in and out.
+    Tint { absorption, scattering: 0.35 / depth, glow: color.map(|c| c.max(0.0).powf(0.7)) }
+}

@@ -1,0 +1,145 @@
+//! The stage: geometry, materials, media, ground and sky, ready for rays.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use glam::Vec3;
+
+use super::geometry::Geometry;
+use super::ground::Ground;
+use super::optics::{fresnel, pane, transmittance};
+use super::ray::Ray;
+use super::sky::Sky;
+use super::volume::Medium;
+
+/// Index of refraction of every fluid.
+pub const WATER: f32 = 1.333;
+/// Index of refraction of glass.
+pub const GLASS: f32 = 1.5;
+
+/// How a surface answers light.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Material {
+    /// Scatters evenly, under a clear coat.
+    Matte {
+        /// Share of light scattered, linear.
+        albedo: Vec3,
+        /// Strength of the coat's mirror, 0..1.
+        coat: f32,
+    },
+    /// Matte in the colour of the primitive.
+    Painted {
+        /// Strength of the coat's mirror, 0..1.
+        coat: f32,
+    },
+    /// Border of a fluid.
+    Fluid(u8),
+    /// Border of solid glass.
+    Glass,
+    /// A sheet of glass without thickness.
+    Pane,
+}
+
+/// A fluid as a clear, tinted medium.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tint {
+    /// Absorption, 1/m.
+    pub absorption: Vec3,
+    /// Scattering, 1/m.
+    pub scattering: f32,
+    /// Colour of the scattered light.
+    pub glow: Vec3,
+}
+
+impl Tint {
+    /// Glass in its own thickness.
+    pub const CLEAR: Self = Self { absorption: Vec3::ZERO, scattering: 0.0, glow: Vec3::ZERO };
+}
+
+/// Everything a ray can meet.
+pub struct Stage {
+    /// Surfaces.
+    pub geometry: Geometry,
+    /// Materials, by the index that primitives carry.
+    pub materials: Vec<Material>,
+    /// Fluids.
+    pub tints: Vec<Tint>,
+    /// Absorption of glass, 1/m.
+    pub glass: Vec3,
+    /// The level ground, if any.
+    pub ground: Option<Ground>,
+    /// Light from afar.
+    pub sky: Sky,
+    /// Media without surfaces.
+    pub volumes: Vec<Arc<dyn Medium>>,
+    /// Where the stage's origin lies in the scene, m.
+    pub origin: Vec3,
+    /// Length below which two surfaces are one, m.
+    pub epsilon: f32,
+}
+
+/// Share of light that a pane lets through for its colour alone.
+pub const PANE_TINT: Vec3 = Vec3::new(0.975, 0.992, 0.988);
+
+impl Stage {
+    /// The fluid of that number.
+    #[inline]
+    pub fn tint(&self, fluid: u8) -> &Tint {
+        self.tints.get(fluid as usize).or(self.tints.first()).unwrap_or(&Tint::CLEAR)
+    }
+
+    /// The material of that number.
+    #[inline]
+    pub fn material(&self, index: u16) -> Material {
+        let gray = Material::Matte { albedo: Vec3::splat(0.5), coat: 0.0 };
+        self.materials.get(index as usize).copied().unwrap_or(gray)
+    }
+
+    /// Share of light that arrives along `ray` (up to its end) from afar. Fluids and glass dim and tint it but do not
+    /// bend it; so shadows of water are never black. `fluid_here` is the medium at the start.
+    pub fn visibility(&self, ray: &Ray) -> Vec3 {
+        let mut share = Vec3::ONE;
+        // Ways through the media as sums of exits less entries: hits may come in any order.
+        let mut glass_way = 0.0;
+        let mut ways = [0.0f32; 4];
+        let mut blocked = false;
+        self.geometry.each(&mut ray.clone(), |hit, ray| {
+            match self.material(self.geometry.material(&hit)) {
+                Material::Matte { .. } | Material::Painted { .. } => {
+                    blocked = true;
+                    return ControlFlow::Break(());
+                }
+                Material::Fluid(fluid) => {
+                    let (flat, smooth, ..) = self.geometry.surface(ray, &hit);
+                    let cos = ray.direction.dot(smooth);
+                    share *= 1.0 - fresnel(cos.abs(), 1.0 / WATER);
+                    ways[fluid as usize % 4] += if ray.direction.dot(flat) > 0.0 { hit.t } else { -hit.t };
+                }
+                Material::Glass => {
+                    let (flat, ..) = self.geometry.surface(ray, &hit);
+                    let cos = ray.direction.dot(flat);
+                    share *= 1.0 - fresnel(cos.abs(), 1.0 / GLASS);
+                    glass_way += if cos > 0.0 { hit.t } else { -hit.t };
+                }
+                Material::Pane => {
+                    let (flat, ..) = self.geometry.surface(ray, &hit);
+                    share *= PANE_TINT * (1.0 - pane(ray.direction.dot(flat).abs(), GLASS));
+                }
+            }
+            if share.max_element() < 1e-3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        if blocked {
+            return Vec3::ZERO;
+        }
+        for (fluid, way) in ways.iter().enumerate().filter(|(_, w)| **w > 0.0) {
+            share *= transmittance(self.tint(fluid as u8).absorption, *way);
+        }
+        for medium in &self.volumes {
+            let there = Ray { origin: ray.origin + self.origin, ..*ray };
+            if let Some((near, far)) = medium.bounds().span(&there) {
+                share *= medium.passage(&there, near, far, 0.5).transmittance;
+            }
+        }
+        share * transmittance(self.glass, glass_way)
+    }
+}
