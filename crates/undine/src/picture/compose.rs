@@ -86,7 +86,7 @@ pub fn compose(view: &View, look: &Look, scale: Option<&Scale>, sky: Sky) -> Sta
     let fluids = view.scene.map_or(1, |s| s.fluids.len().clamp(1, 200));
     let depth = tint_depth(view, extent) as f32;
     let tints = (0..fluids).map(|i| tint(view, i, depth)).collect();
-    let square = nice(length / 40.0) as f32;
+    let square = nice(length / 30.0) as f32;
     let ground = Ground {
         // A hair below what stands on it, or the two would flicker through each other.
         level: (level - origin.y - 4e-4 * length) as f32,
