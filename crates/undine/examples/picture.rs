@@ -1,7 +1,8 @@
 //! Takes a picture of a particle file or a mesh: for trying looks.
 //!
 //! `cargo run --release --example picture -- FILE.ply -o picture.png [--scene SCENE] [--particles FILE.ply]
-//! [--spacing 0.02] [--look water|speed|density|pressure|fluid|splats|skin] [--size 1280x720] [--samples 16] [--time S]`
+//! [--spacing 0.02] [--look water|speed|density|pressure|fluid|splats|skin] [--size 1280x720] [--samples 16] [--time S]
+//! [--exposure 1] [--auto-camera]`
 
 use std::path::Path;
 use std::time::Instant;
@@ -17,6 +18,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut frame = Frame { spacing: 0.02, ..Frame::default() };
     let (mut mesh, mut scene, mut out) = (None, None, "picture.png".to_string());
     let mut options = Options::default();
+    let mut auto_camera = false;
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         let mut value = || args.next().ok_or(format!("{arg} needs a value"));
@@ -27,7 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             "--time" => frame.time = value()?.parse()?,
             "--samples" => options.samples = value()?.parse()?,
             "--exposure" => options.exposure = value()?.parse()?,
-            "--auto-camera" => options.camera = None,
+            "--auto-camera" => auto_camera = true,
             "--particles" => {
                 let points = read_ply(&mut std::io::BufReader::new(std::fs::File::open(value()?)?))?;
                 frame.time = points.time().unwrap_or(frame.time);
@@ -53,7 +55,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             file => mesh = Some(TriMesh::load(Path::new(file))?),
         }
     }
-    if let Some(scene) = &scene {
+    if let Some(scene) = &mut scene {
+        scene.camera = scene.camera.take().filter(|_| !auto_camera);
         frame.spacing = scene.model.spacing;
     }
     let surface = mesh.map(|m: TriMesh| Surface {

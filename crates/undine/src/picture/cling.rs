@@ -26,10 +26,13 @@ pub fn cling(surface: &Surface, view: &View) -> (Vec<DVec3>, Vec<DVec3>) {
         corner_normals(&position, &surface.triangles)
     };
     let spacing = view.frame.spacing;
-    let Some(scene) = view.scene.filter(|_| spacing > 0.0 && spacing.is_finite()) else {
+    if !(spacing > 0.0 && spacing.is_finite()) {
         return (position, normal);
-    };
+    }
     let reach = REACH * spacing;
+    let Some(scene) = view.scene else {
+        return on_ground(position, normal, super::compose::extent(view).min.y, reach, spacing);
+    };
     let poses: Vec<Pose> = scene.boundaries.iter().map(|b| Pose::new(&b.motion, view.frame.time)).collect();
     let lay = |(mut p, mut n): (DVec3, DVec3)| {
         let free = n;
@@ -64,6 +67,22 @@ pub fn cling(surface: &Surface, view: &View) -> (Vec<DVec3>, Vec<DVec3>) {
         (p, n)
     };
     position.into_par_iter().zip(normal).map(lay).unzip()
+}
+
+/// Without a scene the ground is as low as the fluid: what faces it there is sunk into it.
+fn on_ground(
+    mut position: Vec<DVec3>,
+    mut normal: Vec<DVec3>,
+    level: f64,
+    reach: f64,
+    spacing: f64,
+) -> (Vec<DVec3>, Vec<DVec3>) {
+    for (p, n) in position.iter_mut().zip(&mut normal) {
+        if p.y - level < reach && n.y < -FACING {
+            (p.y, *n) = (level - 0.25 * spacing, DVec3::NEG_Y);
+        }
+    }
+    (position, normal)
 }
 
 /// Normals at corners from the faces around them, weighted by area.

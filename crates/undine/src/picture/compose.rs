@@ -63,8 +63,8 @@ pub fn extent(view: &View) -> Aabb {
     if sound(&b) { b } else { Aabb::new(DVec3::splat(-0.5), DVec3::splat(0.5)) }
 }
 
-/// Sets the stage. `sun` is the unit direction to the sun.
-pub fn compose(view: &View, look: &Look, scale: Option<&Scale>, sun: Vec3) -> Stage {
+/// Sets the stage under a sky.
+pub fn compose(view: &View, look: &Look, scale: Option<&Scale>, sky: Sky) -> Stage {
     let extent = extent(view);
     let origin = extent.center();
     let length = extent.size().max_element().max(1e-6);
@@ -86,13 +86,13 @@ pub fn compose(view: &View, look: &Look, scale: Option<&Scale>, sun: Vec3) -> St
     let fluids = view.scene.map_or(1, |s| s.fluids.len().clamp(1, 200));
     let depth = tint_depth(view, extent) as f32;
     let tints = (0..fluids).map(|i| tint(view, i, depth)).collect();
-    let square = nice(length / 25.0) as f32;
+    let square = nice(length / 30.0) as f32;
     let ground = Ground {
         // A hair below what stands on it, or the two would flicker through each other.
         level: (level - origin.y - 4e-4 * length) as f32,
         square,
         fade: (4.0 * length) as f32,
-        colors: [Vec3::new(0.52, 0.51, 0.49), Vec3::new(0.345, 0.35, 0.36)],
+        colors: [Vec3::new(0.54, 0.53, 0.505), Vec3::new(0.40, 0.40, 0.405)],
         sun: None,
         sky: None,
     };
@@ -102,7 +102,7 @@ pub fn compose(view: &View, look: &Look, scale: Option<&Scale>, sun: Vec3) -> St
         tints,
         glass: absorption(Vec3::new(0.86, 0.945, 0.92), (0.25 * length) as f32),
         ground: Some(ground),
-        sky: Sky::day(sun),
+        sky,
         volumes: view.volumes.to_vec(),
         origin: origin.as_vec3(),
         epsilon: (1e-5 * length) as f32,
@@ -112,7 +112,7 @@ pub fn compose(view: &View, look: &Look, scale: Option<&Scale>, sun: Vec3) -> St
 fn materials(fluids: usize) -> Vec<Material> {
     let matte = |r: f32, g: f32, b: f32, coat: f32| Material::Matte { albedo: Vec3::new(r, g, b), coat };
     let mut all = vec![
-        matte(0.80, 0.22, 0.08, 1.0), // STONE: warm, so that it stands out of blue water
+        matte(0.85, 0.20, 0.05, 0.6), // STONE: warm, so that it stands out of blue water
         matte(0.50, 0.43, 0.33, 0.0), // TERRAIN
         matte(0.80, 0.62, 0.12, 1.0), // BODY
         Material::Glass,
@@ -321,8 +321,7 @@ fn tint_depth(view: &View, extent: Aabb) -> f64 {
         .scene
         .map_or(0.0, |s| s.fluids.iter().filter_map(|f| f.shape.as_ref()).map(|s| s.volume()).sum());
     let size = extent.size();
-    let fluid =
-        if volume > 0.0 { volume.cbrt() } else { 0.6 * size.min_element().max(0.2 * size.max_element()) };
+    let fluid = if volume > 0.0 { volume.cbrt() } else { size.min_element().max(0.2 * size.max_element()) };
     fluid.min(size.max_element()).max(1e-9)
 }
 
@@ -330,5 +329,5 @@ fn tint(view: &View, fluid: usize, depth: f32) -> Tint {
     let color = fluid_color(view, fluid);
     let absorption = absorption(color, 1.1 * depth);
     // Scattered light has taken the colour on its way in and out.
-    Tint { absorption, scattering: 0.35 / depth, glow: color.map(|c| c.max(0.0).powf(0.7)) }
+    Tint { absorption, scattering: 0.45 / depth, glow: color.map(|c| c.max(0.0).powf(0.7)) }
 }

@@ -94,7 +94,7 @@ mod tests {
         }
         let mut image = Image::new(40, 12, [0; 3]);
         draw(&mut image, "0.5 m/s ³ 流体", -10, 2, 1, [255; 3]);
-        assert!(image.pixels().iter().any(|p| *p == [255; 3]));
+        assert!(image.pixels().contains(&[255; 3]));
     }
 
     #[test]

@@ -145,7 +145,7 @@ mod tests {
     fn a_png_gives_back_the_very_pixels() {
         let mut image = Image::new(37, 23, [0; 3]);
         for (i, p) in image.pixels_mut().iter_mut().enumerate() {
-            *p = [(i * 7) as u8, (i * 13 >> 2) as u8, (i ^ 0x5a) as u8];
+            *p = [(i * 7) as u8, ((i * 13) >> 2) as u8, (i ^ 0x5a) as u8];
         }
         let png = image.to_png();
         let mut reader = png::Decoder::new(io::Cursor::new(&png)).read_info().unwrap();

@@ -36,6 +36,7 @@ pub use image::{Image, MAX_EDGE};
 pub use ray::Ray;
 pub use render::render;
 pub use sheet::contact_sheet;
+pub use sky::Dome;
 pub use tree::Bounds;
 pub use volume::{DensityGrid, Medium, Passage, Transfer};
 
@@ -107,6 +108,8 @@ pub struct Options {
     pub range: Option<[f32; 2]>,
     /// Whether colours are explained in the picture.
     pub legend: bool,
+    /// The light: a sunny day, or even light without shadows.
+    pub sky: Dome,
     /// Factor on all light.
     pub exposure: f32,
 }
@@ -121,6 +124,7 @@ impl Default for Options {
             camera: None,
             range: None,
             legend: true,
+            sky: Dome::Day,
             exposure: 1.0,
         }
     }

@@ -35,12 +35,12 @@ impl Pose {
     }
 
     /// A point of the body in the world.
-    pub fn to_world(&self, q: DVec3) -> DVec3 {
+    pub fn to_world(self, q: DVec3) -> DVec3 {
         self.turn * (q - self.centre) + self.centre + self.shift
     }
 
     /// A point of the world in the body's frame.
-    pub fn to_body(&self, p: DVec3) -> DVec3 {
+    pub fn to_body(self, p: DVec3) -> DVec3 {
         self.turn.transpose() * (p - self.centre - self.shift) + self.centre
     }
 }

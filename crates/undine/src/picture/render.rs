@@ -10,6 +10,7 @@ use super::ground::light_ground;
 use super::image::Image;
 use super::legend::legend;
 use super::random::Random;
+use super::sky::{Dome, Sky};
 use super::stage::Stage;
 use super::tone::{finite, srgb, tone_map};
 use super::trace::{Inside, Tracer};
@@ -33,7 +34,11 @@ pub fn render(view: &View, options: &Options) -> Image {
     let scale = scale(view, options);
     let origin = extent(view).center();
     let eye = Eye::new(&camera, origin, width, height);
-    let mut stage = compose(view, &options.look, scale.as_ref(), sun(eye.forward()));
+    let sky = match options.sky {
+        Dome::Day => Sky::day(sun(eye.forward())),
+        Dome::Even(radiance) => Sky::even(radiance),
+    };
+    let mut stage = compose(view, &options.look, scale.as_ref(), sky);
     light_ground(&mut stage, (LIGHT_CELLS * width as f32) as usize);
     shoot(&stage, &eye, options, &mut image);
     if let Some(scale) = scale.filter(|_| options.legend) {
@@ -60,7 +65,7 @@ fn scale(view: &View, options: &Options) -> Option<Scale> {
 fn sun(forward: Vec3) -> Vec3 {
     let flat = Vec3::new(forward.x, 0.0, forward.z).normalize_or(Vec3::NEG_Z);
     let left = Vec3::Y.cross(flat);
-    (0.8 * flat + 0.6 * left + 0.85 * Vec3::Y).normalize_or(Vec3::Y)
+    (0.35 * flat + 0.85 * left + 0.9 * Vec3::Y).normalize_or(Vec3::Y)
 }
 
 fn shoot(stage: &Stage, eye: &Eye, options: &Options, image: &mut Image) {

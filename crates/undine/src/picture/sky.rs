@@ -16,11 +16,12 @@ pub struct Sky {
 }
 
 /// How the sky looks away from the sun.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Dome {
-    /// The same radiance everywhere (and below the horizon): for tests and plain pictures.
+    /// The same radiance (linear RGB) everywhere and no sun: for plain figures.
     Even(Vec3),
     /// Pale at the horizon, blue above, with soft clouds.
+    #[default]
     Day,
 }
 

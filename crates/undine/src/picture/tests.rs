@@ -228,7 +228,8 @@ fn fog_in_a_box_dims_what_is_behind_it() {
 #[test]
 fn a_wall_is_drawn_where_the_model_has_it_at_that_time() {
     let (scene, frame, _) = tank();
-    let stage = compose(&View { scene: Some(&scene), ..View::new(&frame) }, &Look::Water, None, Vec3::Y);
+    let stage =
+        compose(&View { scene: Some(&scene), ..View::new(&frame) }, &Look::Water, None, Sky::day(Vec3::Y));
     let mut walls = crate::walls::Walls::new(&scene);
     walls.pose(frame.time);
     let t = &stage.geometry.triangles;

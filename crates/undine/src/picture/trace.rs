@@ -13,6 +13,8 @@ const DEPTH: u32 = 14;
 const SPLITS: u32 = 4;
 /// Rays that count less than this are answered without looking for hits.
 const FAINT: f32 = 0.03;
+/// The same for what panes mirror: there are many of them, and they are there to be looked through.
+const FAINT_PANE: f32 = 0.12;
 
 /// The media a point is in. Glass displaces fluids, so a fluid may reach a little into its wall without a gap of
 /// air between (nested dielectrics by priority, Schmidt & Budge 2002).
@@ -190,7 +192,16 @@ impl Tracer<'_> {
             Material::Pane => {
                 let share = pane(-d.dot(flat), GLASS);
                 let straight = |path: &Path| Path { ray: Ray::new(p, d, stage.epsilon), ..*path };
-                self.branch(path, share, mirror(d, flat, flat), p, path.inside, straight, PANE_TINT, random)
+                self.branch(
+                    path,
+                    share,
+                    mirror(d, flat, flat),
+                    p,
+                    path.inside,
+                    straight,
+                    (PANE_TINT, FAINT_PANE),
+                    random,
+                )
             }
             Material::Fluid(_) | Material::Glass => {
                 let here = path.inside.proven(border, entering);
@@ -211,7 +222,7 @@ impl Tracer<'_> {
                     bent
                 };
                 let go = |path: &Path| Path { ray: Ray::new(p, bent, stage.epsilon), inside: there, ..*path };
-                self.branch(path, share, mirror(d, n, flat), p, here, go, Vec3::ONE, random)
+                self.branch(path, share, mirror(d, n, flat), p, here, go, (Vec3::ONE, FAINT), random)
             }
         }
     }
@@ -225,7 +236,7 @@ impl Tracer<'_> {
         p: Vec3,
         here: Inside,
         pass: impl Fn(&Path) -> Path,
-        tint: Vec3,
+        (tint, faint): (Vec3, f32),
         random: &mut Random,
     ) -> Vec3 {
         let next = Path { depth: path.depth + 1, ..*path };
@@ -236,7 +247,7 @@ impl Tracer<'_> {
         if path.depth < SPLITS {
             let mut light = Vec3::ZERO;
             let weight = path.weight * share;
-            if weight > FAINT {
+            if weight > faint {
                 light += share * self.follow(Path { weight, ..back }, random);
             } else if share > 0.0 {
                 light += share * self.glimpse(&back);
