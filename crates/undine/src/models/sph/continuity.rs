@@ -14,7 +14,7 @@ use super::lists::{List, pad, scan};
 use super::params::Params;
 use super::wall_kernels::WallKernels;
 use super::work::{VOLUME, Work};
-use crate::kernels::{Cored, lattice_sum};
+use crate::kernels::{Cored, Wide, lattice_sum};
 use crate::models::Around;
 use crate::neighbors::{BUNCH, Candidates, Grid};
 use crate::simd::{Lanes, Portable};
@@ -26,17 +26,14 @@ const DIFFUSION: f64 = 0.1;
 /// (pressure 48 % off in the coarse case, 5 % with it). 1 was no calmer.
 const BULK: f64 = 0.5;
 /// How fast density is pulled to its sum inside the fluid, × c/Δ: slow beside diffusion, so that the sum's noise is
-/// averaged over many particles.
-const PULL: f64 = 0.005;
+/// averaged over many particles. 0.005 doubled the noise of the pressure in a tank at rest.
+const PULL: f64 = 0.00125;
 /// Bounds of the relative density. Spray that flies apart does not get thinner as a fluid, it only loses its
 /// neighbours: without the lower bound it would meet the pool again as all but empty space. The upper one is far
 /// beyond any compression that the stiffness was chosen for.
 const LEAST: f32 = 0.98;
 const MOST: f32 = 1.25;
-/// Share of the core in the sum that density is pulled to. With a half, cubic, face- and body-centred packings
-/// have the same density to 0.4 %, so that the sum does not care how particles settle.
-const SUM_CORE: f32 = 0.5;
-/// Below this |∇c| h a particle is inside the fluid (Müller eq. 23). A flat surface has 1.1.
+/// Below this |∇c| h a particle is inside the fluid (Müller eq. 23). A flat surface has 0.98.
 pub const SURFACE: f32 = 0.4;
 
 /// Constants of the pass.
@@ -51,11 +48,12 @@ pub struct Continuity {
     hydrostatic: [f32; 3],
     /// Bulk viscosity, as relative density per rate of it, s.
     bulk: f32,
-    /// Makes Σ w³ + c w⁸ the relative density.
+    /// Δ³ 4f/h³ of the wide kernel: of Σ V w d, for ∇c h.
+    color: f32,
+    /// Makes Σ w³ + c w⁶ the relative density.
     sum: f32,
     /// Share of the way to the summed density in this step.
     pull: f32,
-    h: f32,
 }
 
 /// Sums of one particle.
@@ -65,9 +63,9 @@ pub struct Rate {
     pub convergence: f32,
     /// Σ V g (ρ_j-ρ_i).
     pub diffusion: f32,
-    /// Σ V g d.
+    /// Σ V w d.
     pub color: [f32; 3],
-    /// Σ w³ + c w⁸, itself included.
+    /// Σ w³ + c w⁶, itself included.
     pub sum: f32,
 }
 
@@ -83,10 +81,10 @@ impl Continuity {
             diffusion: (2.0 * DIFFUSION * p.spacing * p.sound() * slope / p.h) as f32,
             hydrostatic: (gravity * (heaviest * p.h / bulk)).as_vec3().to_array(),
             bulk: (BULK * p.spacing / p.sound()) as f32,
+            color: ((p.spacing / p.h).powi(3) * 4.0 * Wide::FACTOR) as f32,
             sum: (1.0 / lattice_sum(1.0, p.h / p.spacing, |_, r| sum_term((r * p.spacing / p.h).powi(2))))
                 as f32,
             pull: (PULL * dt * p.sound() / p.spacing) as f32,
-            h: p.h as f32,
         }
     }
 
@@ -118,18 +116,14 @@ impl Continuity {
                 let p = DVec3::new(x[i], y[i], z[i]);
                 let mut rate = self.rate * sums[k].convergence;
                 // ∇c h, pointing into the fluid.
-                let mut n = sums[k].color.map(|v| -v * self.rate * self.h);
+                let mut n = sums[k].color.map(|v| -v * self.color);
                 let mut held = 0.0;
                 if around.walls.is_near(p) {
                     let (wall_rate, wall) =
                         walls.rate(around.walls, p, glam::Vec3::from(velocity[i]).as_dvec3());
                     rate += wall_rate;
                     held = walls.density(around.walls, p);
-                    n = [
-                        n[0] + wall.x as f32 * self.h,
-                        n[1] + wall.y as f32 * self.h,
-                        n[2] + wall.z as f32 * self.h,
-                    ];
+                    n = [n[0] + wall.x as f32, n[1] + wall.y as f32, n[2] + wall.z as f32];
                 }
                 let rate = *rho * rate;
                 *rho += self.dt * (rate + self.diffusion * sums[k].diffusion);
@@ -197,7 +191,7 @@ impl Continuity {
                     convergence: convergence.sum(),
                     diffusion: diffusion.sum(),
                     color: [x.sum(), y.sum(), z.sum()],
-                    sum: sum.sum() - fillers[b] as f32 * (1.0 + SUM_CORE),
+                    sum: sum.sum() - fillers[b] as f32 * (1.0 + Cored::CORE as f32),
                 };
             }
             for list in &mut lists {
@@ -242,10 +236,11 @@ impl Continuity {
             let apart = h[2].mul_add(d[2], h[1].mul_add(d[1], h[0].mul_add(d[0], apart)));
             sums[0] = closing.mul_add(g, sums[0]);
             sums[1] = apart.mul_add(g, sums[1]);
-            let w4 = w2.mul(w2);
-            sums[5] = w4.mul(w4).mul_add(L::splat(SUM_CORE), w2.mul_add(w, sums[5]));
+            let w3 = w2.mul(w);
+            sums[5] = w3.mul(w3).mul_add(L::splat(Cored::CORE as f32), w3.add(sums[5]));
+            let c = w.mul(volume);
             for a in 0..3 {
-                sums[2 + a] = d[a].mul_add(g, sums[2 + a]);
+                sums[2 + a] = d[a].mul_add(c, sums[2 + a]);
             }
             at += 8;
         }
@@ -253,14 +248,14 @@ impl Continuity {
     }
 }
 
-/// w³ + c w⁸ of the sum, from s².
+/// w³ + c w⁶ of the sum, from s².
 fn sum_term(s2: f64) -> f64 {
     let w = 1.0 - s2;
-    w.powi(3) + f64::from(SUM_CORE) * w.powi(8)
+    w.powi(3) + Cored::CORE * w.powi(6)
 }
 
-/// g = w² + 8c/3 w⁷ of the cored kernel: ∇W = -6f/h⁴ g d.
+/// g = w² + 2c w⁵ of the cored kernel: ∇W = -6f/h⁴ g d.
 #[inline(always)]
 pub fn core_gradient<L: Lanes>(w: L, w2: L) -> L {
-    w2.mul(w2).mul(w).mul_add(L::splat((8.0 / 3.0 * Cored::CORE) as f32), L::splat(1.0)).mul(w2)
+    w2.mul(w).mul_add(L::splat((2.0 * Cored::CORE) as f32), L::splat(1.0)).mul(w2)
 }

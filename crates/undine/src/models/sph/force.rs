@@ -13,7 +13,7 @@ use super::lists::{List, pad, scan};
 use super::params::{COHESION_ZERO, Params, STRESS_FACTOR};
 use super::wall_kernels::{WallAction, WallKernels};
 use super::work::{PRESSURE, Record, VOLUME, Work};
-use crate::kernels::Cored;
+use crate::kernels::{Cored, Wide};
 use crate::models::Around;
 use crate::neighbors::{BUNCH, Candidates, Grid};
 use crate::scene::{Kernels, TensionKind};
@@ -49,6 +49,8 @@ pub struct Forces {
 #[derive(Clone, Copy, Debug)]
 struct FluidConstants {
     per_mass: f32,
+    /// ρ0, kg/m³.
+    density: f32,
     /// Viscous force per velocity difference and kernel polynomial, N s/m.
     viscosity: f32,
     /// Artificial viscous force per closing speed × distance and kernel polynomial.
@@ -98,8 +100,8 @@ impl Forces {
         let (d, h) = (p.spacing, p.h);
         let any = p.fluids.iter().any(|f| f.tension > 0.0);
         let d6 = d.powi(6);
-        // σ(I - nn)|n|, with |n| in 1/h and both sides' parts added: (Π_i + Π_j) V_i V_j 6f/h⁴ s g.
-        let stress = STRESS_FACTOR / h * 6.0 * Cored::FACTOR * d6 / h.powi(4) / p.lattice_gradient;
+        // σ(I - nn)|n|, with |n| in 1/h and both sides' parts added: (Π_i + Π_j) V_i V_j 4f/h⁴ s w.
+        let stress = STRESS_FACTOR / h * 4.0 * Wide::FACTOR * d6 / h.powi(4);
         let (pressure, viscosity, damping) = match p.kernels {
             // ½(p_i + p_j) 45/πh⁴ (1-s)²; μ 45/πh⁵ (1-s); Monaghan's 1992 artificial viscosity as a pressure
             // ½αρc (Δ/r) v_closing.
@@ -108,7 +110,7 @@ impl Forces {
                 (pressure, 45.0 / PI * d6 / h.powi(5), pressure * d / h)
             }
             // (p_i + p_j) V_i V_j 6f/h⁴ s g; μ 12f/h⁵ g (Morris 1997); the artificial viscosity
-            // with (Δ/r)² taken as 1. g = w² + 8c/3 w⁷: only powers of r² are left, no root, no division.
+            // with (Δ/r)² taken as 1. g = w² + 2c w⁵: only powers of r² are left, no root, no division.
             Kernels::Conservative => {
                 let pressure = 6.0 * Cored::FACTOR * d6 / h.powi(4) / p.lattice_gradient;
                 (pressure, 12.0 * Cored::FACTOR * d6 / h.powi(5) / p.lattice_gradient, pressure * h / d)
@@ -128,6 +130,7 @@ impl Forces {
                     let impedance = p.alpha * f.density * f.sound();
                     FluidConstants {
                         per_mass: (1.0 / f.mass) as f32,
+                        density: f.density as f32,
                         viscosity: (f.viscosity * viscosity) as f32,
                         damping: (impedance * damping) as f32,
                         stress: (f.tension * stress) as f32,
@@ -172,8 +175,8 @@ impl Forces {
                     let p = DVec3::new(x[i], y[i], z[i]);
                     let v = glam::Vec3::from(velocity[k]).as_dvec3();
                     if around.walls.is_near(p) {
-                        let extra = self.wall(&work.records[i], fluid[i], &walls.action(around.walls, p, v));
-                        *a = std::array::from_fn(|c| a[c] + extra[c]);
+                        let act = walls.action(around.walls, p, v, around.fields.gravity);
+                        *a = self.wall(&work.records[i], fluid[i], &act, *a);
                     }
                     let g =
                         if only_gravity { around.fields.gravity } else { around.fields.acceleration(p, v) };
@@ -188,18 +191,21 @@ impl Forces {
             .reduce(Extremes::default, Extremes::merge)
     }
 
-    /// Acceleration that walls give to a particle.
-    fn wall(&self, r: &Record, fluid: u8, act: &WallAction) -> [f32; 3] {
+    /// The acceleration `pairs` of a particle by its neighbours, with what the walls do to it.
+    fn wall(&self, r: &Record, fluid: u8, act: &WallAction, pairs: [f32; 3]) -> [f32; 3] {
         let f = &self.fluids[fluid as usize];
+        let per_mass = f64::from(f.per_mass);
         let volume = f64::from(r[VOLUME].abs()) * self.spacing3;
+        let p = f64::from(r[PRESSURE].max(0.0));
         // The wall answers with the particle's own pressure: its layers are an extension of the fluid. (In the
         // spiky gradient the mean of both is taken, in the other their sum.)
         let both = if self.kernels == Kernels::Mueller { 1.0 } else { 2.0 };
-        let pressure = both * volume * f64::from(r[PRESSURE].max(0.0));
-        let force = act.gradient * pressure
-            + act.approach * (volume * f64::from(f.impedance))
-            + act.drag * (volume * f64::from(f.mu));
-        (force * f64::from(f.per_mass)).as_vec3().to_array()
+        let push = act.gradient * (both * volume * p) + act.approach * (volume * f64::from(f.impedance));
+        let drag = act.drag * (volume * f64::from(f.mu));
+        // In the layers the pressure goes on rising with depth, but only where there is a head of fluid above.
+        let head = p / (f64::from(f.density) * act.weight.length() * self.spacing3.cbrt()).max(1e-30);
+        let along = act.extend(glam::Vec3::from(pairs).as_dvec3() + push * per_mass);
+        (along + drag * per_mass + act.weight * head.min(1.0)).as_vec3().to_array()
     }
 
     /// Accelerations from neighbours of the particles from `first` on; chooses instruction set and variant.
@@ -390,7 +396,7 @@ impl<'a, L: Lanes> Sums<'a, L> {
                 self.force[a] = dv[a].mul_add(shear, d[a].mul_add(radial, self.force[a]));
             }
             if TENSION == STRESS && (r[VOLUME] < 0.0 || signed_volume.below(zero) != 0) {
-                self.stress(&list.index, at, d, stress.mul(core_gradient(w, w2)).mul(volumes));
+                self.stress(&list.index, at, d, stress.mul(w).mul(volumes));
             }
             if TENSION == COLOR {
                 // ∇W_poly6 and ∇²W_poly6 (eq. 16, 17) without their factors.

@@ -5,7 +5,7 @@ use glam::DVec3;
 
 use super::params::{COHESION_ZERO, Params, STRESS_FACTOR};
 use super::work::{VOLUME, Work};
-use crate::kernels::{Cored, Kernel, Poly6, Spiky, Viscosity};
+use crate::kernels::{Cored, Kernel, Poly6, Spiky, Viscosity, Wide};
 use crate::neighbors::{Candidates, Grid};
 use crate::scene::{Kernels, TensionKind};
 use crate::state::particles::Particles;
@@ -81,8 +81,7 @@ pub fn terms(p: &Params, tension: TensionKind, own: &Neighbor, neighbors: &[Neig
         t.viscosity += difference * (viscosity / f.mass);
         if tension == TensionKind::Stress && j.fluid == own.fluid {
             let pull = |n: DVec3| j.d / p.h * n.length() - n * n.dot(j.d / p.h) / n.length().max(1e-30);
-            let factor = STRESS_FACTOR * f.tension / p.h * volumes * Cored(p.h).derivative(r) / r * p.h
-                / p.lattice_gradient;
+            let factor = STRESS_FACTOR * f.tension * volumes * Wide(p.h).derivative(r) / r;
             t.tension += (pull(own.normal) + pull(j.normal)) * (factor / f.mass);
             let s = r / p.h;
             let hold = p.cohesion(f.tension) * s * (1.0 - s * s).powi(2) * (s * s - COHESION_ZERO);

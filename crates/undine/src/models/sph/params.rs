@@ -57,20 +57,17 @@ pub struct Params {
     pub cfl: f64,
 }
 
-/// Particles do not keep to the cubic lattice: in the packing they settle into, sums of the gradient are lower by
-/// this factor (face-centred .912, body-centred .937; measured from the pressure in a tank at rest).
-const RELAXED: f64 = 0.955;
-
 /// Only the fluid's half of the smeared surface carries stress, so σ is taken this many times. Measured by
 /// `undine validate drop`.
-pub const STRESS_FACTOR: f64 = 2.6;
+pub const STRESS_FACTOR: f64 = 2.9;
 
 /// Zero of the cohesion polynomial A s(1-s²)²(s²-z): below √z particles push, above they pull. With this z its
 /// virial over the rest lattice vanishes (over a gas it would at 5/11), so that it adds little to the pressure.
 pub const COHESION_ZERO: f64 = 0.4569;
 /// Amplitude of the cohesion, × σΔ. The stress acts along the surface only and lets single particles slip off it;
-/// this holds them. Alone and strong enough to round a drop (100) it made the fluid a crystal.
-const COHESION: f64 = 3.0;
+/// this holds them: with none, a few of a drop's 4096 flew off. With 3 the pressure in the drop crept up by a third.
+/// Alone and strong enough to round a drop (100) it made the fluid a crystal.
+const COHESION: f64 = 1.0;
 
 impl Params {
     /// Derives all numbers from a checked scene.
@@ -82,8 +79,7 @@ impl Params {
             Kernels::Mueller => (lattice_sum(spacing, h, |_, r| Poly6(h).w(r)), 1.0),
             Kernels::Conservative => (
                 lattice_sum(spacing, h, |_, r| Cored(h).w(r)),
-                RELAXED
-                    * lattice_sum(spacing, h, |d, r| -Cored(h).derivative(r) / r.max(1e-9 * h) * d[1] * d[1]),
+                lattice_sum(spacing, h, |d, r| -Cored(h).derivative(r) / r.max(1e-9 * h) * d[1] * d[1]),
             ),
         };
         let expected_speed = o.max_speed.unwrap_or_else(|| expected_speed(scene));
