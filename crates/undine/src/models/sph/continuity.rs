@@ -10,7 +10,7 @@
 use glam::DVec3;
 use rayon::prelude::*;
 
-use super::lists::{List, pad, scan};
+use super::lists::{Found, List, pad, scan};
 use super::params::Params;
 use super::wall_kernels::WallKernels;
 use super::work::{VOLUME, Work};
@@ -105,12 +105,18 @@ impl Continuity {
         surface.resize(work.len(), [0.0; 4]);
         let mut compression = std::mem::take(&mut work.compression);
         compression.resize(work.len(), 0.0);
-        let blocks =
-            (density.par_chunks_mut(BLOCK), surface.par_chunks_mut(BLOCK), compression.par_chunks_mut(BLOCK));
-        blocks.into_par_iter().enumerate().for_each(|(block, (density, surface, compression))| {
+        let mut found = std::mem::take(&mut work.found);
+        found.resize_with(work.len().div_ceil(BLOCK), Found::default);
+        let blocks = (
+            density.par_chunks_mut(BLOCK),
+            surface.par_chunks_mut(BLOCK),
+            compression.par_chunks_mut(BLOCK),
+            found.par_iter_mut(),
+        );
+        blocks.into_par_iter().enumerate().for_each(|(block, (density, surface, compression, found))| {
             let first = block * BLOCK;
             let mut sums = [Rate::default(); BLOCK];
-            self.pairs(work, grid, first, &mut sums[..density.len()]);
+            self.pairs(work, grid, first, &mut sums[..density.len()], found);
             for (k, rho) in density.iter_mut().enumerate() {
                 let i = first + k;
                 let p = DVec3::new(x[i], y[i], z[i]);
@@ -144,31 +150,39 @@ impl Continuity {
                 r[VOLUME] = if surface[i][3] > 0.0 { -1.0 } else { 1.0 } / density[i];
             }
         });
-        (work.surface, work.compression) = (surface, compression);
+        (work.surface, work.compression, work.found) = (surface, compression, found);
     }
 
-    /// Sums over the neighbours of the particles from `first` on; chooses the instruction set.
-    pub fn pairs(&self, work: &Work, grid: &Grid, first: usize, out: &mut [Rate]) {
+    /// Sums over the neighbours of the particles from `first` on, which are kept in `found`; chooses the instruction set.
+    pub fn pairs(&self, work: &Work, grid: &Grid, first: usize, out: &mut [Rate], found: &mut Found) {
         #[cfg(target_arch = "x86_64")]
         if crate::simd::avx2_available() {
             // SAFETY: AVX2 and FMA are available.
-            unsafe { self.pairs_avx2(work, grid, first, out) };
+            unsafe { self.pairs_avx2(work, grid, first, out, found) };
             return;
         }
-        self.pairs_in::<Portable>(work, grid, first, out);
+        self.pairs_in::<Portable>(work, grid, first, out, found);
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma,popcnt,bmi1,bmi2,lzcnt")]
-    fn pairs_avx2(&self, work: &Work, grid: &Grid, first: usize, out: &mut [Rate]) {
-        self.pairs_in::<crate::simd::Avx2>(work, grid, first, out);
+    fn pairs_avx2(&self, work: &Work, grid: &Grid, first: usize, out: &mut [Rate], found: &mut Found) {
+        self.pairs_in::<crate::simd::Avx2>(work, grid, first, out, found);
     }
 
     /// The loop itself, for any lanes.
     #[inline(always)]
-    pub fn pairs_in<L: Lanes>(&self, work: &Work, grid: &Grid, first: usize, out: &mut [Rate]) {
+    pub fn pairs_in<L: Lanes>(
+        &self,
+        work: &Work,
+        grid: &Grid,
+        first: usize,
+        out: &mut [Rate],
+        found: &mut Found,
+    ) {
         let mut lists: [List; BUNCH] = Default::default();
         let mut candidates = Candidates::default();
+        found.clear();
         let (mut i, end) = (first, first + out.len());
         while i < end {
             let (n, points) = work.bunch(grid, i, end, &mut candidates);
@@ -176,7 +190,7 @@ impl Continuity {
             let mut sums = [[L::splat(0.0); 6]; BUNCH];
             for (shift, chunks) in candidates.groups() {
                 for chunks in chunks.chunks(List::CHUNKS) {
-                    scan::<L>(&mut lists, work, &points, shift, chunks);
+                    scan::<L>(&mut lists, found, work, (n, &points), shift, chunks);
                     for b in 0..n {
                         // Fillers of the last vector are the particle itself: they count in the plain sum only.
                         let unused = lists[b].len.next_multiple_of(8) - lists[b].len;
@@ -185,6 +199,7 @@ impl Continuity {
                     }
                 }
             }
+            found.end_bunch();
             for b in 0..n {
                 let [convergence, diffusion, x, y, z, sum] = sums[b];
                 out[i - first + b] = Rate {

@@ -9,13 +9,13 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use super::continuity::core_gradient;
-use super::lists::{List, pad, scan};
+use super::lists::{Found, List, pad, search};
 use super::params::{COHESION_ZERO, Params, STRESS_FACTOR};
 use super::wall_kernels::{WallAction, WallKernels};
 use super::work::{PRESSURE, Record, VOLUME, Work};
 use crate::kernels::{Cored, Wide};
 use crate::models::Around;
-use crate::neighbors::{BUNCH, Candidates, Grid};
+use crate::neighbors::{BUNCH, Grid};
 use crate::scene::{Kernels, TensionKind};
 use crate::simd::{Lanes, Portable};
 use crate::state::particles::{BLOCK, Particles};
@@ -167,7 +167,7 @@ impl Forces {
             .enumerate()
             .map(|(block, (velocity, acceleration))| {
                 let first = block * BLOCK;
-                self.pairs(work, grid, fluid, first, acceleration);
+                self.pairs(work, grid, fluid, first, acceleration, work.found.get(block));
                 let only_gravity = around.fields.only_gravity();
                 let mut most = Extremes { fastest: first, ..Default::default() };
                 for (k, a) in acceleration.iter_mut().enumerate() {
@@ -209,20 +209,38 @@ impl Forces {
     }
 
     /// Accelerations from neighbours of the particles from `first` on; chooses instruction set and variant.
-    pub fn pairs(&self, work: &Work, grid: &Grid, fluid: &[u8], first: usize, out: &mut [[f32; 3]]) {
+    ///
+    /// `found` is what the density pass found of just these particles; without it they are searched.
+    pub fn pairs(
+        &self,
+        work: &Work,
+        grid: &Grid,
+        fluid: &[u8],
+        first: usize,
+        out: &mut [[f32; 3]],
+        found: Option<&Found>,
+    ) {
         #[cfg(target_arch = "x86_64")]
         if crate::simd::avx2_available() {
             // SAFETY: AVX2 and FMA are available.
-            unsafe { self.pairs_avx2(work, grid, fluid, first, out) };
+            unsafe { self.pairs_avx2(work, grid, fluid, first, out, found) };
             return;
         }
-        self.pairs_with::<Portable>(work, grid, fluid, first, out);
+        self.pairs_with::<Portable>(work, grid, fluid, first, out, found);
     }
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma,popcnt,bmi1,bmi2,lzcnt")]
-    fn pairs_avx2(&self, work: &Work, grid: &Grid, fluid: &[u8], first: usize, out: &mut [[f32; 3]]) {
-        self.pairs_with::<crate::simd::Avx2>(work, grid, fluid, first, out);
+    fn pairs_avx2(
+        &self,
+        work: &Work,
+        grid: &Grid,
+        fluid: &[u8],
+        first: usize,
+        out: &mut [[f32; 3]],
+        found: Option<&Found>,
+    ) {
+        self.pairs_with::<crate::simd::Avx2>(work, grid, fluid, first, out, found);
     }
 
     /// As [`Forces::pairs`], for given lanes.
@@ -234,12 +252,23 @@ impl Forces {
         fluid: &[u8],
         first: usize,
         out: &mut [[f32; 3]],
+        found: Option<&Found>,
     ) {
+        let mut own = Found::default();
+        let found = match found {
+            Some(found) => found,
+            None => {
+                search::<L>(work, grid, first, first + out.len(), &mut own);
+                &own
+            }
+        };
         match (self.kernels, self.fluids.len() > 1) {
-            (Kernels::Mueller, false) => self.pairs_of::<L, true, false>(work, grid, fluid, first, out),
-            (Kernels::Mueller, true) => self.pairs_of::<L, true, true>(work, grid, fluid, first, out),
-            (Kernels::Conservative, false) => self.pairs_of::<L, false, false>(work, grid, fluid, first, out),
-            (Kernels::Conservative, true) => self.pairs_of::<L, false, true>(work, grid, fluid, first, out),
+            (Kernels::Mueller, false) => self.pairs_of::<L, true, false>(work, fluid, first, out, found),
+            (Kernels::Mueller, true) => self.pairs_of::<L, true, true>(work, fluid, first, out, found),
+            (Kernels::Conservative, false) => {
+                self.pairs_of::<L, false, false>(work, fluid, first, out, found)
+            }
+            (Kernels::Conservative, true) => self.pairs_of::<L, false, true>(work, fluid, first, out, found),
         }
     }
 
@@ -247,15 +276,15 @@ impl Forces {
     fn pairs_of<L: Lanes, const PAPER: bool, const MULTI: bool>(
         &self,
         work: &Work,
-        grid: &Grid,
         fluid: &[u8],
         first: usize,
         out: &mut [[f32; 3]],
+        found: &Found,
     ) {
         match self.tension {
-            NONE => self.pairs_in::<L, PAPER, MULTI, NONE>(work, grid, fluid, first, out),
-            STRESS => self.pairs_in::<L, PAPER, MULTI, STRESS>(work, grid, fluid, first, out),
-            _ => self.pairs_in::<L, PAPER, MULTI, COLOR>(work, grid, fluid, first, out),
+            NONE => self.pairs_in::<L, PAPER, MULTI, NONE>(work, fluid, first, out, found),
+            STRESS => self.pairs_in::<L, PAPER, MULTI, STRESS>(work, fluid, first, out, found),
+            _ => self.pairs_in::<L, PAPER, MULTI, COLOR>(work, fluid, first, out, found),
         }
     }
 
@@ -263,35 +292,36 @@ impl Forces {
     fn pairs_in<L: Lanes, const PAPER: bool, const MULTI: bool, const TENSION: u8>(
         &self,
         work: &Work,
-        grid: &Grid,
         fluid: &[u8],
         first: usize,
         out: &mut [[f32; 3]],
+        found: &Found,
     ) {
         let mut lists: [List; BUNCH] = Default::default();
-        let mut candidates = Candidates::default();
-        let (mut i, end) = (first, first + out.len());
-        while i < end {
-            let (n, points) = work.bunch(grid, i, end, &mut candidates);
+        let (mut i, mut k) = (first, 0);
+        while k < found.len() {
+            let n = found.count(k);
             let mut sums = [
                 Sums::<L>::new(self, fluid, work, i),
                 Sums::<L>::new(self, fluid, work, i + 1.min(n - 1)),
                 Sums::<L>::new(self, fluid, work, i + 2.min(n - 1)),
                 Sums::<L>::new(self, fluid, work, i + 3.min(n - 1)),
             ];
-            for (shift, chunks) in candidates.groups() {
-                for chunks in chunks.chunks(List::CHUNKS) {
-                    scan::<L>(&mut lists, work, &points, shift, chunks);
-                    for b in 0..n {
-                        sums[b].add::<PAPER, MULTI, TENSION>(&mut lists[b], points[b], shift);
-                    }
+            loop {
+                let batch = found.list::<L>(k, &mut lists);
+                for b in 0..n {
+                    sums[b].add::<PAPER, MULTI, TENSION>(&mut lists[b], work.at(i + b), batch.shift);
+                }
+                for list in &mut lists[n..] {
+                    list.len = 0;
+                }
+                k += 1;
+                if batch.last {
+                    break;
                 }
             }
             for b in 0..n {
                 out[i - first + b] = sums[b].acceleration::<TENSION>();
-            }
-            for list in &mut lists {
-                list.len = 0;
             }
             i += n;
         }

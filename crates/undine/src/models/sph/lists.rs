@@ -5,7 +5,7 @@
 
 use super::density::{images, load, square_distance};
 use super::work::Work;
-use crate::neighbors::{BUNCH, Chunk};
+use crate::neighbors::{BUNCH, Candidates, Chunk, Grid};
 use crate::simd::Lanes;
 
 /// The first n of eight bits.
@@ -42,27 +42,134 @@ impl List {
     }
 }
 
-/// Lists the neighbours of a bunch of points, seen from their periodic image, among at most [`List::CHUNKS`]
-/// chunks.
+/// What a search found in a block of particles, kept from the density pass for the force pass, which would find the
+/// same: about half of each pass is the search.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    hits: Vec<Hits>,
+    batches: Vec<Batch>,
+}
+
+/// Neighbours of a bunch within eight particles from `first` on: bit k of mask b says that `first` + k is one of
+/// particle b.
+#[derive(Clone, Copy, Debug)]
+struct Hits {
+    first: u32,
+    masks: [u8; BUNCH],
+}
+
+/// Up to [`List::CHUNKS`] hits of a bunch, seen from one periodic image.
+#[derive(Clone, Copy, Debug)]
+pub struct Batch {
+    end: u32,
+    /// What to add to the points.
+    pub shift: [f32; 3],
+    /// Particles of the bunch.
+    count: u8,
+    /// Whether the bunch has no more batches.
+    pub last: bool,
+}
+
+impl Found {
+    /// Forgets all, keeps the memory.
+    pub fn clear(&mut self) {
+        self.hits.clear();
+        self.batches.clear();
+    }
+
+    /// Number of batches.
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(&self) -> usize {
+        self.batches.len()
+    }
+
+    /// Particles of the bunch that batch k belongs to.
+    pub fn count(&self, k: usize) -> usize {
+        self.batches[k].count.into()
+    }
+
+    /// Lists the neighbours of batch k, the lists being empty.
+    #[inline(always)]
+    pub fn list<L: Lanes>(&self, k: usize, lists: &mut [List; BUNCH]) -> Batch {
+        let from = if k == 0 { 0 } else { self.batches[k - 1].end as usize };
+        for hits in &self.hits[from..self.batches[k].end as usize] {
+            for (list, mask) in lists.iter_mut().zip(hits.masks) {
+                // SAFETY: a batch has at most as many hits as a list has room for.
+                unsafe { list.push::<L>(mask.into(), hits.first) };
+            }
+        }
+        self.batches[k]
+    }
+
+    /// Ends a batch of a bunch of `count` particles.
+    #[inline(always)]
+    fn end(&mut self, shift: [f32; 3], count: usize) {
+        self.batches.push(Batch { end: self.hits.len() as u32, shift, count: count as u8, last: false });
+    }
+
+    /// Says that the bunch is complete.
+    #[inline(always)]
+    pub fn end_bunch(&mut self) {
+        if let Some(batch) = self.batches.last_mut() {
+            batch.last = true;
+        }
+    }
+}
+
+/// Lists the neighbours of a bunch of `count` points, seen from their periodic image, among at most
+/// [`List::CHUNKS`] chunks, and keeps what it found.
 #[inline(always)]
 pub fn scan<L: Lanes>(
     lists: &mut [List; BUNCH],
+    found: &mut Found,
     work: &Work,
-    points: &[[f32; 3]; BUNCH],
+    (count, points): (usize, &[[f32; 3]; BUNCH]),
     shift: [f32; 3],
     chunks: &[Chunk],
 ) {
     debug_assert!(chunks.len() <= List::CHUNKS);
     let q = images::<L>(points, shift);
+    found.hits.reserve(chunks.len());
     for c in chunks {
         // SAFETY: candidates are below the number of particles.
         let at = unsafe { load::<L>(work, c.first) };
         let keep = KEEP[c.count.min(8) as usize];
+        let mut masks = [0; BUNCH];
         for b in 0..BUNCH {
             let near = square_distance(q[b], at).below(L::splat(1.0)) & keep;
+            masks[b] = near as u8;
             // SAFETY: a list has room for eight from each of so many chunks.
             unsafe { lists[b].push::<L>(near, c.first) };
         }
+        // Written always and kept if any bit is set: no branch to guess.
+        let at = found.hits.len();
+        // SAFETY: room for all chunks was reserved.
+        unsafe {
+            found.hits.as_mut_ptr().add(at).write(Hits { first: c.first, masks });
+            found.hits.set_len(at + usize::from(u32::from_ne_bytes(masks) != 0));
+        }
+    }
+    found.end(shift, count);
+}
+
+/// Searches the neighbours of the particles from `first` to before `end`.
+#[inline(always)]
+pub fn search<L: Lanes>(work: &Work, grid: &Grid, first: usize, end: usize, found: &mut Found) {
+    let mut lists: [List; BUNCH] = Default::default();
+    let mut candidates = Candidates::default();
+    let mut i = first;
+    while i < end {
+        let (n, points) = work.bunch(grid, i, end, &mut candidates);
+        for (shift, chunks) in candidates.groups() {
+            for chunks in chunks.chunks(List::CHUNKS) {
+                scan::<L>(&mut lists, found, work, (n, &points), shift, chunks);
+                for list in &mut lists {
+                    list.len = 0;
+                }
+            }
+        }
+        found.end_bunch();
+        i += n;
     }
 }
 

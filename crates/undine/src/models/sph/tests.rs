@@ -140,12 +140,24 @@ fn forces_agree(pairs: impl Fn(&Sph, &mut [[f32; 3]])) {
 
 #[test]
 fn forces_are_the_sums_of_the_equations_terms() {
-    forces_agree(|sph, out| sph.forces.pairs(&sph.work, &sph.grid, &sph.particles.fluid, 0, out));
+    forces_agree(|sph, out| sph.forces.pairs(&sph.work, &sph.grid, &sph.particles.fluid, 0, out, None));
 }
 
 #[test]
 fn forces_are_the_same_without_simd() {
     forces_agree(|sph, out| {
-        sph.forces.pairs_with::<Portable>(&sph.work, &sph.grid, &sph.particles.fluid, 0, out)
+        sph.forces.pairs_with::<Portable>(&sph.work, &sph.grid, &sph.particles.fluid, 0, out, None)
+    });
+}
+
+#[test]
+fn forces_are_the_same_from_the_neighbours_that_the_density_pass_found() {
+    forces_agree(|sph, out| {
+        for (block, out) in out.chunks_mut(BLOCK).enumerate() {
+            let first = block * BLOCK;
+            let found = sph.work.found.get(block);
+            assert_eq!(found.is_some(), sph.params.kernels == Kernels::Conservative);
+            sph.forces.pairs(&sph.work, &sph.grid, &sph.particles.fluid, first, out, found);
+        }
     });
 }

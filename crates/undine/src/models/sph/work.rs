@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::lists::Found;
 use crate::neighbors::{BUNCH, Candidates, Grid};
 use crate::state::particles::{BLOCK, Particles};
 
@@ -29,6 +30,8 @@ pub struct Work {
     pub surface: Vec<[f32; 4]>,
     /// Relative compression ρ/ρ0 - 1 that the pressure answers to.
     pub compression: Vec<f32>,
+    /// Neighbours by block, as the density pass found them; empty where it keeps none.
+    pub found: Vec<Found>,
     n: usize,
 }
 
