@@ -118,6 +118,8 @@ impl World {
             scene,
         };
         world.solver.insert(&births);
+        // As large as the particles themselves, and the first forces are about to ask for their arrays.
+        drop(births);
         world
             .solver
             .refresh(&Around { time: 0.0, walls: &world.walls, fields: &world.fields }, &mut world.passes);

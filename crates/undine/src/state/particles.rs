@@ -18,7 +18,7 @@ pub struct Particles {
     pub z: Vec<f64>,
     /// Velocities, m/s.
     pub velocity: Vec<[f32; 3]>,
-    /// Accelerations of the last force pass, m/s². Not moved by sorting: dead by then.
+    /// Accelerations of the last force pass, m/s². Dead by the time of sorting, which uses the array as a buffer.
     pub acceleration: Vec<[f32; 3]>,
     /// Density relative to rest, ρ/ρ0.
     pub density: Vec<f32>,
@@ -37,9 +37,7 @@ struct Scratch {
     key: Vec<u32>,
     order: Vec<u32>,
     wide: Vec<f64>,
-    vector: Vec<[f32; 3]>,
     scalar: Vec<f32>,
-    id: Vec<u32>,
     fluid: Vec<u8>,
 }
 
@@ -114,18 +112,25 @@ impl Particles {
         n - kept
     }
 
-    /// Lays `grid` over the particles and sorts them by its cells.
-    pub fn sort(&mut self, grid: &mut Grid, period: Option<&Period>) {
-        let s = &mut self.scratch;
+    /// Lays `grid` over particles that are sorted already, and moves none.
+    pub fn lay(&mut self, grid: &mut Grid, period: Option<&Period>) {
         let position = [&self.x[..], &self.y[..], &self.z[..]];
         grid.fit(position, period);
-        grid.sort(position, &mut s.key, &mut s.order);
+        grid.sort(position, &mut self.scratch.key, &mut self.scratch.order);
+    }
+
+    /// Lays `grid` over the particles and sorts them by its cells.
+    ///
+    /// Accelerations are lost.
+    pub fn sort(&mut self, grid: &mut Grid, period: Option<&Period>) {
+        self.lay(grid, period);
+        let s = &mut self.scratch;
         permute(&s.order, &mut self.x, &mut s.wide);
         permute(&s.order, &mut self.y, &mut s.wide);
         permute(&s.order, &mut self.z, &mut s.wide);
-        permute(&s.order, &mut self.velocity, &mut s.vector);
+        permute(&s.order, &mut self.velocity, &mut self.acceleration);
         permute(&s.order, &mut self.density, &mut s.scalar);
-        permute(&s.order, &mut self.id, &mut s.id);
+        permute(&s.order, &mut self.id, &mut s.key);
         permute(&s.order, &mut self.fluid, &mut s.fluid);
     }
 }

@@ -348,8 +348,8 @@ impl Solver for Sph {
             (f.viscosity, f.tension) = (viscosity, tension);
         }
         self.forces = Forces::new(&self.params, self.tension);
-        // The grid and working copy as the last step left them; sorted input stays as it is.
-        self.particles.sort(&mut self.grid, self.period.as_ref());
+        // The grid and working copy as the last step left them: what was saved is sorted.
+        self.particles.lay(&mut self.grid, self.period.as_ref());
         self.work.fill(&self.particles, &self.grid);
         self.extremes = Extremes { speed2, acceleration2, fastest: 0 };
         Ok(())
