@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use undine::export::{Format, FormatError};
 
 /// Threads that may be asked for; more is a slip of the finger.
-const MOST_THREADS: u16 = 1024;
+pub const MOST_THREADS: u16 = 1024;
 
 /// Undine: a scene file becomes moving water.
 #[derive(Debug, Parser)]
@@ -34,6 +34,8 @@ pub enum Command {
     Run(RunArgs),
     /// Pre-flight: counts, memory, step, overlaps, thin walls, time estimate
     Check(CheckArgs),
+    /// Particles to mesh, for anyone's particles
+    Surface(crate::surface::SurfaceArgs),
     /// List the built-in scenes
     Scenes(JsonArgs),
     /// Print the JSON Schema of the scene file

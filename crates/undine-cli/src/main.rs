@@ -4,8 +4,10 @@ mod args;
 mod bench;
 mod check;
 mod failure;
+mod progress;
 mod run;
 mod scenes;
+mod surface;
 mod text;
 mod threads;
 mod validate;
@@ -35,6 +37,7 @@ fn dispatch(cli: &Cli) -> Result<()> {
         Some(Command::View(args)) => view::view(args),
         Some(Command::Run(args)) => run::run(args),
         Some(Command::Check(args)) => check::check(args),
+        Some(Command::Surface(args)) => surface::surface(args),
         Some(Command::Scenes(args)) => scenes::scenes(args),
         Some(Command::Schema) => scenes::schema(),
         Some(Command::Bench(args)) => bench::bench(args),
