@@ -4,6 +4,7 @@ mod args;
 mod bench;
 mod check;
 mod failure;
+mod picture;
 mod progress;
 mod run;
 mod scenes;

@@ -3,6 +3,7 @@
 use anyhow::{Result, bail};
 
 use crate::args::{RunArgs, SceneArgs, ViewArgs};
+use crate::picture::Size;
 
 /// The scene of `undine` without a command.
 const DEFAULT_SCENE: &str = "dam-break";
@@ -23,7 +24,9 @@ pub fn without_display() -> Result<()> {
         threads: None,
         export: None,
         surface: false,
-        pictures: false,
+        pictures: true,
+        size: Some(Size([640, 360])),
+        every: Some(4),
         resume: false,
         json: false,
         quiet: false,
