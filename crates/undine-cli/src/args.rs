@@ -18,7 +18,7 @@ pub const MOST_THREADS: u16 = 1024;
     version,
     about = "Fluid simulation: a scene file becomes moving water",
     after_help = "SCENE is a TOML file or the name of a built-in scene (`undine scenes`).\n\
-                  Without a command, the default scene `dam-break` is run.\n\
+                  Without a command, the default scene `dam-break` is run and drawn.\n\
                   Exit code: 0 done, 1 failed or stopped, 2 wrong usage or wrong scene."
 )]
 pub struct Cli {
@@ -38,6 +38,8 @@ pub enum Command {
     Check(CheckArgs),
     /// Particles to mesh, for anyone's particles
     Surface(crate::surface::SurfaceArgs),
+    /// Pictures and film of a run
+    Render(crate::render::RenderArgs),
     /// List the built-in scenes
     Scenes(JsonArgs),
     /// Print the JSON Schema of the scene file
@@ -166,10 +168,10 @@ pub struct CheckArgs {
 /// `undine bench`.
 #[derive(Debug, Args)]
 pub struct BenchArgs {
-    /// Which table [default: mueller and horvath]
+    /// Which table [default: mueller, horvath and surface]
     pub table: Option<BenchTable>,
 
-    /// Steps to time, after a warm-up
+    /// Steps (or surfaces) to time, after a warm-up
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub steps: u64,
 
@@ -190,6 +192,8 @@ pub enum BenchTable {
     Mueller,
     /// Horváth 2012, column SIM: 15 to 60 thousand particles
     Horvath,
+    /// Horváth 2012, columns MC and NI: the surfaces of these particles
+    Surface,
     /// A dam break of 15 thousand to 1 million particles
     Scale,
 }

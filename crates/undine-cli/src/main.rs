@@ -6,6 +6,7 @@ mod check;
 mod failure;
 mod picture;
 mod progress;
+mod render;
 mod run;
 mod scenes;
 mod surface;
@@ -39,6 +40,7 @@ fn dispatch(cli: &Cli) -> Result<()> {
         Some(Command::Run(args)) => run::run(args),
         Some(Command::Check(args)) => check::check(args),
         Some(Command::Surface(args)) => surface::surface(args),
+        Some(Command::Render(args)) => render::render(args),
         Some(Command::Scenes(args)) => scenes::scenes(args),
         Some(Command::Schema) => scenes::schema(),
         Some(Command::Bench(args)) => bench::bench(args),

@@ -75,11 +75,6 @@ pub fn count(n: u64) -> String {
     text
 }
 
-/// A count with its word.
-pub fn plural(n: u64, one: &str, many: &str) -> String {
-    format!("{} {}", count(n), if n == 1 { one } else { many })
-}
-
 /// A size in memory.
 pub fn bytes(n: u64) -> String {
     let n = n as f64;
