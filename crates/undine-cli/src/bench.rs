@@ -48,7 +48,7 @@ const HORVATH: [Case; 4] = [
     case("horvath-60k", 60_000, Some(24.0)),
 ];
 
-/// Horváth 2012, columns MC and NI together: marching cubes and interpolated normals.
+/// Horváth 2012, MC + NI on the grid of 80³: marching cubes and interpolated normals.
 const SURFACE: [Case; 4] = [
     case("horvath-15k", 15_000, Some(27.0)),
     case("horvath-30k", 30_000, Some(30.0)),
@@ -80,7 +80,7 @@ impl BenchTable {
             }
             BenchTable::Horvath => "Horváth 2012; the paper's time is column SIM, on a GeForce 540M",
             BenchTable::Surface => {
-                "Horváth 2012, surfaces by `color-field`; the paper's time is of columns MC and NI, on a GeForce 540M"
+                "Horváth 2012, surfaces by `color-field`; the paper's time is MC + NI on its 80³ grid, on a GeForce 540M"
             }
             BenchTable::Scale => "The dam break at four sizes",
         }

@@ -25,18 +25,17 @@ pub fn run(args: &RunArgs) -> Result<()> {
     stop::listen()?;
     let ending = session.compute();
     let report = session.close(ending.as_ref().is_ok_and(|e| *e == Ending::Done));
-    match ending? {
-        Ending::Done => {
-            let report = report?;
-            let album = session.album().unwrap_or_else(|error| {
-                // The run itself is whole; `undine render` can try again.
-                vec![format!("no film or contact sheet: {}", crate::failure::message(&error))]
-            });
-            summary::print(args, &report, &album)
-        }
-        Ending::Stopped => {
-            let report = report?;
-            bail!("stopped after frame {}; go on with:\n  {}", report.frames, session.resume_command())
-        }
+    let ending = ending?;
+    let report = report?;
+    let album = session.album().unwrap_or_else(|error| {
+        // The run itself is whole; `undine render` can try again.
+        vec![format!("no film or contact sheet: {}", crate::failure::message(&error))]
+    });
+    if ending == Ending::Done {
+        return summary::print(args, &report, &album);
     }
+    if !args.quiet {
+        album.iter().for_each(|line| eprintln!("{line}"));
+    }
+    bail!("stopped after frame {}; go on with:\n  {}", report.frames, session.resume_command())
 }
