@@ -21,7 +21,7 @@ pub fn estimate_spacing(position: &[[f32; 3]]) -> Option<f64> {
     let asked = ASKED.min(position.len());
     let mut reach: Vec<f64> = (0..asked)
         .into_par_iter()
-        .map(|k| reach(position, k * position.len() / asked, count))
+        .map(|k| reach(position, pick(k, position.len()), count))
         .filter(|r| r.is_finite() && *r > 0.0)
         .collect();
     reach.sort_by(f64::total_cmp);
@@ -30,6 +30,12 @@ pub fn estimate_spacing(position: &[[f32; 3]]) -> Option<f64> {
     let volume = 4.0 / 3.0 * std::f64::consts::PI * r.powi(3);
     let spacing = (volume / (count as f64 + 0.5)).cbrt();
     (spacing > 0.0 && spacing.is_finite()).then_some(spacing)
+}
+
+/// The `k`th particle to ask of `n`: spread evenly, but not at even strides, which on a lattice would pick one face.
+fn pick(k: usize, n: usize) -> usize {
+    const GOLDEN: f64 = 0.618_033_988_749_894_8;
+    ((((k as f64 + 0.5) * GOLDEN).fract() * n as f64) as usize).min(n - 1)
 }
 
 /// Distance of the particle `of` to its `count`th neighbour, m.
