@@ -6,8 +6,10 @@ use std::str::FromStr;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use undine::export::{Format, FormatError};
 
+use crate::picture::Size;
+
 /// Threads that may be asked for; more is a slip of the finger.
-const MOST_THREADS: u16 = 1024;
+pub const MOST_THREADS: u16 = 1024;
 
 /// Undine: a scene file becomes moving water.
 #[derive(Debug, Parser)]
@@ -16,7 +18,7 @@ const MOST_THREADS: u16 = 1024;
     version,
     about = "Fluid simulation: a scene file becomes moving water",
     after_help = "SCENE is a TOML file or the name of a built-in scene (`undine scenes`).\n\
-                  Without a command, the default scene `dam-break` is run.\n\
+                  Without a command, the default scene `dam-break` is run and drawn.\n\
                   Exit code: 0 done, 1 failed or stopped, 2 wrong usage or wrong scene."
 )]
 pub struct Cli {
@@ -34,6 +36,10 @@ pub enum Command {
     Run(RunArgs),
     /// Pre-flight: counts, memory, step, overlaps, thin walls, time estimate
     Check(CheckArgs),
+    /// Particles to mesh, for anyone's particles
+    Surface(crate::surface::SurfaceArgs),
+    /// Pictures and film of a run
+    Render(crate::render::RenderArgs),
     /// List the built-in scenes
     Scenes(JsonArgs),
     /// Print the JSON Schema of the scene file
@@ -75,10 +81,13 @@ pub struct SceneArgs {
 #[command(after_help = "Examples:\n  \
     undine run dam-break                                   frames to runs/dam-break\n  \
     undine run dam-break -o out --export ply,vtp           for Blender and for ParaView\n  \
+    undine run dam-break --surface --pictures --size 640x360 --every 4   meshes, and pictures of every 4th frame\n  \
+    undine run dam-break --export usda,pov --surface       for Houdini, Blender and POV-Ray\n  \
     undine run dam-break --set model.spacing=0.01          finer: half the spacing\n  \
     undine run my.toml --set fluid.water.viscosity=0.1     another viscosity, Pa s\n  \
     undine run my.toml -o out --resume --frames 600        go on, up to frame 600\n\n\
-    A run folder holds scene.toml (as run), particles_0000.ply …, probes.csv, checkpoint and run.json.\n\
+    A run folder holds scene.toml (as run), particles_0000.ply …, surface_0000.ply …, picture_0000.png …, probes.csv,\n\
+    checkpoint and run.json.\n\
     Ctrl-C finishes the frame, writes a checkpoint and says how to resume; a second Ctrl-C ends at once.\n\
     A checkpoint is written about every 20 s; UNDINE_CHECKPOINT_SECONDS changes that (0: each frame).")]
 pub struct RunArgs {
@@ -98,17 +107,26 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=i64::from(MOST_THREADS)))]
     pub threads: Option<u16>,
 
-    /// Particle formats: a list of ply, vtp, bgeo; or none [default: ply]
+    /// Formats: a list of ply, obj, vtp, bgeo, usda, glb, pov, rad, mitsuba; or none. Those that hold surfaces only
+    /// (obj, glb, pov, rad, mitsuba) imply --surface [default: ply]
     #[arg(long, value_name = "LIST")]
     pub export: Option<Formats>,
 
-    /// Write the surface of each frame (not built in this version)
+    /// Write the surface of each frame, in all formats that hold surfaces
     #[arg(long)]
     pub surface: bool,
 
-    /// Write a picture of each frame (not built in this version)
+    /// Draw pictures; at the end a film, a contact sheet and plots of the probes
     #[arg(long)]
     pub pictures: bool,
+
+    /// Size of the pictures, pixels [default: 1280x720]
+    #[arg(long, value_name = "WxH", requires = "pictures")]
+    pub size: Option<Size>,
+
+    /// Draw a picture of every Nth frame only [default: 1]
+    #[arg(long, value_name = "N", requires = "pictures", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub every: Option<u64>,
 
     /// Continue the run in the folder from its checkpoint
     #[arg(long)]
@@ -150,10 +168,10 @@ pub struct CheckArgs {
 /// `undine bench`.
 #[derive(Debug, Args)]
 pub struct BenchArgs {
-    /// Which table [default: mueller and horvath]
+    /// Which table [default: mueller, horvath and surface]
     pub table: Option<BenchTable>,
 
-    /// Steps to time, after a warm-up
+    /// Steps (or surfaces) to time, after a warm-up
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub steps: u64,
 
@@ -174,6 +192,8 @@ pub enum BenchTable {
     Mueller,
     /// Horváth 2012, column SIM: 15 to 60 thousand particles
     Horvath,
+    /// Horváth 2012, columns MC and NI: the surfaces of these particles
+    Surface,
     /// A dam break of 15 thousand to 1 million particles
     Scale,
 }

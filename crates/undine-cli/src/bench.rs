@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use serde::Serialize;
 use undine::scene::{Scene, builtin};
+use undine::surface;
 use undine::world::World;
 
 use crate::args::{BenchArgs, BenchTable};
@@ -18,6 +19,9 @@ const LONG: Duration = Duration::from_secs(2);
 const LONGEST_WARM_UP: Duration = Duration::from_secs(30);
 /// The share of its particles that a scene must have before it is timed.
 const FULL: f64 = 0.9;
+
+/// Cell edge of the surfaces, × spacing.
+const SURFACE_CELL: f64 = 0.5;
 
 /// A row to be measured.
 struct Case {
@@ -44,6 +48,14 @@ const HORVATH: [Case; 4] = [
     case("horvath-60k", 60_000, Some(24.0)),
 ];
 
+/// Horváth 2012, MC + NI on the grid of 80³: marching cubes and interpolated normals.
+const SURFACE: [Case; 4] = [
+    case("horvath-15k", 15_000, Some(27.0)),
+    case("horvath-30k", 30_000, Some(30.0)),
+    case("horvath-45k", 45_000, Some(33.0)),
+    case("horvath-60k", 60_000, Some(43.0)),
+];
+
 const SCALE: [Case; 4] = [
     case("dam-15k", 15_000, None),
     case("dam-60k", 60_000, None),
@@ -56,6 +68,7 @@ impl BenchTable {
         match self {
             BenchTable::Mueller => &MUELLER,
             BenchTable::Horvath => &HORVATH,
+            BenchTable::Surface => &SURFACE,
             BenchTable::Scale => &SCALE,
         }
     }
@@ -66,6 +79,9 @@ impl BenchTable {
                 "Müller 2003; the paper's time is of a frame with its drawing, on a 1.8 GHz Pentium IV"
             }
             BenchTable::Horvath => "Horváth 2012; the paper's time is column SIM, on a GeForce 540M",
+            BenchTable::Surface => {
+                "Horváth 2012, surfaces by `color-field`; the paper's time is MC + NI on its 80³ grid, on a GeForce 540M"
+            }
             BenchTable::Scale => "The dam break at four sizes",
         }
     }
@@ -98,7 +114,7 @@ struct Report {
 
 /// `undine bench`.
 pub fn bench(args: &BenchArgs) -> Result<()> {
-    let all = [BenchTable::Mueller, BenchTable::Horvath];
+    let all = [BenchTable::Mueller, BenchTable::Horvath, BenchTable::Surface];
     let tables = args.table.as_ref().map_or(&all[..], std::slice::from_ref);
     let default = [rayon::current_num_threads()];
     let given: Vec<usize> = args.threads.iter().map(|n| usize::from(*n)).collect();
@@ -115,7 +131,10 @@ pub fn bench(args: &BenchArgs) -> Result<()> {
                 );
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
                 let pool = pool.with_context(|| format!("cannot start {threads} threads"))?;
-                let row = pool.install(|| measure(case, args.steps));
+                let row = pool.install(|| match table {
+                    BenchTable::Surface => measure_surface(case, args.steps),
+                    _ => measure(case, args.steps),
+                });
                 rows.push(row.with_context(|| format!("the scene `{}`", case.name))?);
             }
         }
@@ -143,7 +162,8 @@ fn load(case: &Case) -> Result<(String, Scene)> {
     Ok((name, scene))
 }
 
-fn measure(case: &Case, steps: u64) -> Result<Row> {
+/// A scene that moves and has its particles, with its name.
+fn warm(case: &Case) -> Result<(String, World)> {
     let (name, scene) = load(case)?;
     let mut world = World::new(scene)?;
     let wanted = (FULL * case.particles as f64) as usize;
@@ -156,6 +176,11 @@ fn measure(case: &Case, steps: u64) -> Result<Row> {
         }
         world.step()?;
     }
+    Ok((name, world))
+}
+
+fn measure(case: &Case, steps: u64) -> Result<Row> {
+    let (name, mut world) = warm(case)?;
     world.clear_passes();
     let begin = Instant::now();
     for _ in 0..steps {
@@ -169,6 +194,40 @@ fn measure(case: &Case, steps: u64) -> Result<Row> {
         steps,
         ms_per_step: ms(begin.elapsed().as_secs_f64()),
         passes: world.passes().times().iter().map(|(name, s)| ((*name).to_owned(), ms(*s))).collect(),
+        paper_ms: case.paper_ms,
+    })
+}
+
+/// Times the bare surface of the moving fluid, from the solver's densities; the fluid steps on between surfaces,
+/// untimed, so that no two are of the same frame.
+fn measure_surface(case: &Case, steps: u64) -> Result<Row> {
+    let (name, mut world) = warm(case)?;
+    let own = surface::Options::of_scene(world.scene());
+    let plain = surface::Options::plain(surface::Method::ColorField);
+    let options = surface::Options { cell: SURFACE_CELL, rest_density: own.rest_density, ..plain };
+    let mut passes: Vec<(String, f64)> = Vec::new();
+    let mut seconds = 0.0;
+    for _ in 0..steps {
+        world.step()?;
+        let frame = world.frame();
+        let begin = Instant::now();
+        let (_, spent) = surface::build(&frame, &options)?;
+        seconds += begin.elapsed().as_secs_f64();
+        for (name, s) in spent.times() {
+            match passes.iter_mut().find(|pass| pass.0 == *name) {
+                Some(pass) => pass.1 += s,
+                None => passes.push(((*name).to_owned(), *s)),
+            }
+        }
+    }
+    let ms = |seconds: f64| 1e3 * seconds / steps as f64;
+    Ok(Row {
+        name,
+        particles: world.len() as u64,
+        threads: rayon::current_num_threads(),
+        steps,
+        ms_per_step: ms(seconds),
+        passes: passes.into_iter().map(|(name, s)| (name, ms(s))).collect(),
         paper_ms: case.paper_ms,
     })
 }

@@ -4,8 +4,12 @@ mod args;
 mod bench;
 mod check;
 mod failure;
+mod picture;
+mod progress;
+mod render;
 mod run;
 mod scenes;
+mod surface;
 mod text;
 mod threads;
 mod validate;
@@ -35,6 +39,8 @@ fn dispatch(cli: &Cli) -> Result<()> {
         Some(Command::View(args)) => view::view(args),
         Some(Command::Run(args)) => run::run(args),
         Some(Command::Check(args)) => check::check(args),
+        Some(Command::Surface(args)) => surface::surface(args),
+        Some(Command::Render(args)) => render::render(args),
         Some(Command::Scenes(args)) => scenes::scenes(args),
         Some(Command::Schema) => scenes::schema(),
         Some(Command::Bench(args)) => bench::bench(args),

@@ -143,6 +143,13 @@ fn scenes_schema_and_bench_speak_json() {
         assert!(row["passes"].as_object().unwrap().len() >= 3);
     }
     assert_eq!((&rows[0]["paper_ms"], &rows[1]["threads"]), (&50.0.into(), &2.into()));
+    let bench = scratch.json(&["bench", "surface", "--json", "--steps", "1"]);
+    let rows = bench["rows"].as_array().unwrap();
+    assert_eq!(
+        rows.iter().map(|row| row["paper_ms"].as_f64().unwrap()).collect::<Vec<_>>(),
+        [27.0, 30.0, 33.0, 43.0]
+    );
+    assert!(rows.iter().all(|row| row["passes"]["march"].as_f64().unwrap() > 0.0));
 }
 
 #[test]
@@ -152,7 +159,7 @@ fn wrong_usage_and_wrong_scenes_exit_with_2() {
     let mesh =
         "[model]\nspacing = 0.1\n[[fluid]]\nname = \"w\"\nshape = { mesh = { file = \"none.obj\" } }\n";
     fs::write(scratch.path("mesh.toml"), mesh).unwrap();
-    let cases: [(&[&str], &str); 15] = [
+    let cases: [(&[&str], &str); 16] = [
         (&["fly"], "unrecognized subcommand"),
         (&["run"], "SCENE"),
         (&["run", "dam-brake"], "did you mean `dam-break`?"),
@@ -164,8 +171,9 @@ fn wrong_usage_and_wrong_scenes_exit_with_2() {
         (&["run", "dam-break", "--threads", "0"], "--threads"),
         (&["run", "dam-break", "--threads", "1025"], "--threads"),
         (&["run", "dam-break", "--export", "plx"], "unknown format"),
-        (&["run", "dam-break", "--pictures"], "--pictures is not built in this version"),
-        (&["run", "dam-break", "--surface"], "--surface is not built in this version"),
+        (&["run", "dam-break", "--surface", "--export", "bgeo"], "holds no surfaces"),
+        (&["run", "dam-break", "--pictures", "--size", "big"], "WIDTHxHEIGHT"),
+        (&["run", "dam-break", "--every", "2"], "--pictures"),
         (&["run", "dam-break", "--events", "none.toml"], "none.toml"),
         (&["bench", "nothing"], "mueller"),
     ];
@@ -211,7 +219,10 @@ fn without_a_command_the_default_scene_is_run_headless_and_says_so() {
     for expected in ["running the scene `dam-break` headless", "writing to runs/dam-break", "--resume"] {
         assert!(said.contains(expected), "{said}");
     }
-    assert!(scratch.path("runs/dam-break/particles_0000.ply").exists());
+    assert!(said.contains("the first picture is runs/dam-break/picture_0000.png"), "{said}");
+    for name in ["particles_0000.ply", "picture_0000.png", "contact.png"] {
+        assert!(scratch.path("runs/dam-break").join(name).exists(), "{name}");
+    }
 }
 
 #[test]

@@ -37,6 +37,37 @@ fn a_killed_run_resumes_to_the_same_files_as_an_unbroken_one() {
 }
 
 #[test]
+fn surfaces_and_pictures_resume_to_the_same_files_on_any_number_of_threads() {
+    let scratch = Scratch::new();
+    let run = ["run", "dam-break", "--set", COARSE, "--frames", "6", "-o"];
+    let wanted =
+        ["--surface", "--pictures", "--size", "64x36", "--every", "2", "--export", "ply,obj,vtp,usda,pov"];
+    let all = |more: &[&'static str]| run.iter().copied().chain(more.iter().copied()).collect::<Vec<_>>();
+    let first = |more: &[&'static str]| {
+        let mut args = all(more);
+        args.extend(wanted);
+        args
+    };
+    assert_eq!(code(&scratch.undine(&first(&["whole", "--threads", "1"]))), 0);
+    for name in
+        ["surface_0006.obj", "surface.pvd", "run.usda", "scene.pov", "picture_0004.png", "contact.png"]
+    {
+        assert!(scratch.path("whole").join(name).exists(), "{name}");
+    }
+    assert!(!scratch.path("whole/picture_0003.png").exists());
+
+    let mut child = scratch.start(&first(&["killed", "--threads", "2"]));
+    wait_for(&scratch.path("killed/surface_0002.ply"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!scratch.path("killed/run.json").exists(), "the run was too quick to be killed");
+    // What is written is remembered.
+    let output = scratch.undine(&all(&["killed", "--resume"]));
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert_same_results(&scratch.path("whole"), &scratch.path("killed"));
+}
+
+#[test]
 fn the_number_of_threads_does_not_change_a_byte() {
     let scratch = Scratch::new();
     for threads in ["1", "2"] {

@@ -13,9 +13,9 @@ use crate::plain::Shortest;
 
 /// Files of which a run has one.
 #[rustfmt::skip]
-const SINGLE: [&str; 12] = [
+const SINGLE: [&str; 15] = [
     "run.json", "scene.toml", "probes.csv", "checkpoint", "particles.pvd", "surface.pvd", "solids.pvd",
-    "run.usda", "manifest.usda", "scene.pov", "scene.rad", "scene.vf",
+    "run.usda", "manifest.usda", "scene.pov", "scene.rad", "scene.vf", "film.mp4", "film.png", "contact.png",
 ];
 /// Begins of the names of numbered files.
 const NUMBERED: [&str; 5] = ["particles", "surface", "picture", "solids", "walls"];

@@ -1,4 +1,4 @@
-//! What a checkpoint keeps of a run beside its world: the scene, the input, the formats and the times so far.
+//! What a checkpoint keeps of a run beside its world: the scene, the input, what is written and the times so far.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use undine::checkpoint::{CheckpointError, CheckpointReader, CheckpointWriter};
 use undine::models::Passes;
 use undine::scene::{Event, Loaded, Scene, events_to_toml, parse_events};
 
-use crate::args::Formats;
+use super::outputs::Wanted;
 
 /// The scene and the input of a run.
 pub struct Identity {
@@ -17,8 +17,8 @@ pub struct Identity {
     pub text: String,
     /// Input played back.
     pub events: Vec<Event>,
-    /// Formats written.
-    pub formats: Formats,
+    /// What is written of each frame.
+    pub wanted: Wanted,
 }
 
 /// Times of a run so far, over all its parts.
@@ -47,10 +47,10 @@ impl History {
         self.step_max = self.step_max.max(step);
     }
 
-    /// Its passes and those of a later part together.
-    pub fn passes_with(&self, later: &Passes) -> Vec<(String, f64)> {
+    /// Its passes and those of later parts together.
+    pub fn passes_with(&self, later: &[&Passes]) -> Vec<(String, f64)> {
         let mut passes = self.passes.clone();
-        for (name, seconds) in later.times() {
+        for (name, seconds) in later.iter().flat_map(|passes| passes.times()) {
             match passes.iter_mut().find(|pass| pass.0 == *name) {
                 Some(pass) => pass.1 += seconds,
                 None => passes.push(((*name).to_owned(), *seconds)),
@@ -93,7 +93,7 @@ impl Identity {
         out.put_str(&self.name)?;
         out.put_str(&self.text)?;
         out.put_str(&events_to_toml(&self.events))?;
-        out.put_str(&self.formats.to_list())
+        out.put_str(&self.wanted.to_text())
     }
 
     /// Reads what [`Identity::save`] wrote.
@@ -102,8 +102,8 @@ impl Identity {
         from.section("scene")?;
         let (name, text) = (from.get_str()?, from.get_str()?);
         let events = parse_events(&from.get_str()?, "checkpoint", None).map_err(|_| damaged("the input"))?;
-        let formats = from.get_str()?.parse().map_err(|_| damaged("the formats"))?;
-        Ok(Identity { name, text, events, formats })
+        let wanted = from.get_str()?.parse().map_err(|()| damaged("the formats"))?;
+        Ok(Identity { name, text, events, wanted })
     }
 
     /// Refuses to continue the run of another scene. Dials that only steer how the same scene is computed (the
@@ -170,7 +170,7 @@ mod tests {
             name: loaded.name.clone(),
             text: loaded.text.clone(),
             events: Vec::new(),
-            formats: Formats(Vec::new()),
+            wanted: "none".parse().unwrap(),
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod folder;
 mod kept;
+mod outputs;
 mod plan;
 mod progress;
 mod session;
@@ -13,33 +14,28 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 
 use crate::args::RunArgs;
-use crate::failure::Usage;
 use session::{Ending, Session};
 
 /// Runs a scene as the command line asks.
 pub fn run(args: &RunArgs) -> Result<()> {
     let begin = Instant::now();
-    refuse_unbuilt(args)?;
     crate::threads::set(args.threads)?;
     let plan = plan::Plan::new(args)?;
     let mut session = Session::open(args, plan, begin)?;
     stop::listen()?;
     let ending = session.compute();
     let report = session.close(ending.as_ref().is_ok_and(|e| *e == Ending::Done));
-    match ending? {
-        Ending::Done => summary::print(args, &report?),
-        Ending::Stopped => {
-            let report = report?;
-            bail!("stopped after frame {}; go on with:\n  {}", report.frames, session.resume_command())
-        }
+    let ending = ending?;
+    let report = report?;
+    let album = session.album().unwrap_or_else(|error| {
+        // The run itself is whole; `undine render` can try again.
+        vec![format!("no film or contact sheet: {}", crate::failure::message(&error))]
+    });
+    if ending == Ending::Done {
+        return summary::print(args, &report, &album);
     }
-}
-
-fn refuse_unbuilt(args: &RunArgs) -> Result<()> {
-    for (asked, option) in [(args.surface, "--surface"), (args.pictures, "--pictures")] {
-        if asked {
-            return Err(Usage(format!("{option} is not built in this version")).into());
-        }
+    if !args.quiet {
+        album.iter().for_each(|line| eprintln!("{line}"));
     }
-    Ok(())
+    bail!("stopped after frame {}; go on with:\n  {}", report.frames, session.resume_command())
 }

@@ -6,7 +6,8 @@ use anyhow::{Context, Result};
 use undine::scene::{Event, Loaded, Scene, load_events};
 use undine::world::World;
 
-use crate::args::{Formats, RunArgs};
+use super::outputs::Wanted;
+use crate::args::RunArgs;
 use crate::failure::Usage;
 
 /// Wall time between checkpoints when `UNDINE_CHECKPOINT_SECONDS` does not say otherwise, s.
@@ -18,8 +19,6 @@ pub struct Plan {
     pub loaded: Loaded,
     /// Input played back, if any was given.
     pub events: Option<Vec<Event>>,
-    /// Formats given, if any.
-    pub formats: Option<Formats>,
     /// The last frame.
     pub last: u64,
     /// Least wall time between checkpoints.
@@ -46,11 +45,12 @@ impl Plan {
                 .into());
             }
         }
+        // Again when the run that is continued is known: what it wrote goes on.
+        Wanted::new(args, None)?;
         let world = World::new(loaded.scene.clone())
             .with_context(|| format!("the scene `{}` cannot be run", args.scene.scene))?;
         Ok(Plan {
             events,
-            formats: args.export.clone(),
             last: args.frames.unwrap_or_else(|| loaded.scene.time.frames()),
             interval: checkpoint_interval()?,
             world,

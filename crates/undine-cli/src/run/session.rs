@@ -7,18 +7,19 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use undine::atomic::{AtomicFile, Durability, OutputError};
 use undine::checkpoint::{CheckpointReader, CheckpointWriter};
-use undine::export::{Format, Pvd, write_particles, write_solids};
-use undine::frame::Frame;
+use undine::export::Format;
 use undine::probe::Probes;
 use undine::run_folder::{ProbesCsv, RunFolder, RunReport};
 use undine::scene::events_to_toml;
 use undine::world::World;
 
 use super::kept::{History, Identity};
+use super::outputs::{Outputs, Wanted};
 use super::plan::{Plan, push_events};
 use super::progress::{Mark, Progress};
 use super::{folder, stop};
-use crate::args::{Formats, RunArgs};
+use crate::args::RunArgs;
+use crate::picture::album::Album;
 use crate::text::shell;
 
 /// How the computing ended.
@@ -42,7 +43,7 @@ pub struct Session {
     last: u64,
     probes: Probes,
     csv: ProbesCsv,
-    pvd: Pvd,
+    outputs: Outputs,
     interval: Duration,
     saved: Instant,
     /// Frame of the checkpoint on disk.
@@ -54,7 +55,7 @@ pub struct Session {
 impl Session {
     /// Opens all outputs, new or to be continued.
     pub fn open(args: &RunArgs, plan: Plan, begin: Instant) -> Result<Session> {
-        let Plan { loaded, events, formats, last, interval, mut world } = plan;
+        let Plan { loaded, events, last, interval, mut world } = plan;
         let folder = folder::open(args, &loaded.name)?;
         let checkpoint = if args.resume { find_checkpoint(&folder, args)? } else { None };
         let resumed = checkpoint.is_some();
@@ -63,7 +64,7 @@ impl Session {
             name: loaded.name.clone(),
             text: loaded.text.clone(),
             events: events.clone().unwrap_or_default(),
-            formats: formats.clone().unwrap_or(Formats(vec![Format::Ply])),
+            wanted: Wanted::new(args, None)?,
         };
         if let Some(mut from) = checkpoint {
             let resume = || format!("cannot resume {}", folder.dir().display());
@@ -75,7 +76,7 @@ impl Session {
                 bail!("cannot resume {}: it was run with other input (--events)", folder.dir().display());
             }
             identity.events = kept.events;
-            identity.formats = formats.unwrap_or(kept.formats);
+            identity.wanted = Wanted::new(args, Some(&kept.wanted))?;
             history = History::load(&mut from).with_context(resume)?;
             push_events(&mut world, &identity.events);
             world.load(&mut from).with_context(resume)?;
@@ -90,8 +91,7 @@ impl Session {
         } else {
             ProbesCsv::create(folder.probes_path(), &probes.columns())?
         };
-        let vtp = (0..rows).map(|frame| folder.particles_path(frame, Format::Vtp.name()));
-        let pvd = if identity.formats.0.contains(&Format::Vtp) { Pvd::from_files(vtp) } else { Pvd::new() };
+        let outputs = Outputs::open(&folder, &identity.wanted, world.scene(), rows)?;
         let saved_frame = resumed.then_some(world.clock().frame);
         let session = Session {
             args: args.clone(),
@@ -103,7 +103,7 @@ impl Session {
             last,
             probes,
             csv,
-            pvd,
+            outputs,
             interval,
             saved: Instant::now(),
             saved_frame,
@@ -122,12 +122,8 @@ impl Session {
             0 => eprintln!("writing to {dir}"),
             _ => eprintln!("going on from frame {} in {dir}", rows - 1),
         }
-        for format in self.identity.formats.0.iter().filter(|format| format.writes_particles()) {
-            let is_missing = |frame: &u64| !self.folder.particles_path(*frame, format.name()).exists();
-            let missing = (0..rows).filter(is_missing).count();
-            if missing > 0 {
-                eprintln!("note: {missing} earlier frames are not there as {format}");
-            }
+        for (missing, what) in self.outputs.missing(&self.folder, rows) {
+            eprintln!("note: {missing} earlier frames are not there as {what}");
         }
         if self.csv.missing() > 0 {
             eprintln!("note: {} earlier rows of probes.csv are not there", self.csv.missing());
@@ -139,6 +135,7 @@ impl Session {
         let clock = *self.world.clock();
         if self.saved_frame.is_none() {
             self.write_frame()?;
+            self.tell_first_picture();
             self.checkpoint()?;
         } else {
             // If it is killed now, it must not pass for the complete run that it goes on from.
@@ -183,30 +180,10 @@ impl Session {
         Ok(self.world.clock().steps - before.steps)
     }
 
-    fn write_frame(&mut self) -> Result<(), OutputError> {
+    fn write_frame(&mut self) -> Result<()> {
         let frame = self.world.frame();
-        let formats = self.identity.formats.0.clone();
-        for format in formats.into_iter().filter(|format| format.writes_particles()) {
-            let path = self.folder.particles_path(frame.index, format.name());
-            AtomicFile::write_with(&path, Durability::Process, |out| write_particles(format, &frame, out))?;
-            if format == Format::Vtp {
-                self.pvd.push(frame.time, &path.file_name().unwrap_or_default().to_string_lossy());
-                self.pvd.write(&self.folder.pvd_path())?;
-            }
-            self.unsynced.push(path);
-        }
-        self.write_solids(&frame)?;
-        self.csv.append(frame.time, &self.probes.measure(&frame))
-    }
-
-    fn write_solids(&mut self, frame: &Frame) -> Result<(), OutputError> {
-        if frame.solids.is_empty() || self.identity.formats.0.is_empty() {
-            return Ok(());
-        }
-        let path = self.folder.solids_path(frame.index, Format::Ply.name());
-        AtomicFile::write_with(&path, Durability::Process, |out| write_solids(frame, out))?;
-        self.unsynced.push(path);
-        Ok(())
+        self.unsynced.extend(self.outputs.write(&self.folder, self.world.scene(), &frame)?);
+        Ok(self.csv.append(frame.time, &self.probes.measure(&frame))?)
     }
 
     /// Makes sure that all frames so far are on the disk, then writes the state that goes on after them.
@@ -232,7 +209,7 @@ impl Session {
     fn history_so_far(&self) -> History {
         History {
             wall: self.history.wall + self.begin.elapsed().as_secs_f64(),
-            passes: self.history.passes_with(self.world.passes()),
+            passes: self.history.passes_with(&[self.world.passes(), self.outputs.passes()]),
             ..self.history
         }
     }
@@ -245,6 +222,34 @@ impl Session {
         }
         self.folder.write_report(&report)?;
         Ok(report)
+    }
+
+    fn tell_first_picture(&self) {
+        let Some(pictures) = self.identity.wanted.pictures.filter(|_| !self.args.quiet) else { return };
+        let first = self.folder.picture_path(0, "png");
+        let often = match pictures.every {
+            1 => "each frame".into(),
+            n => format!("every {n} frames"),
+        };
+        eprintln!("the first picture is {}; one more follows {often}", first.display());
+    }
+
+    /// Film, contact sheet and plots of all pictures that are there; a line for people on each.
+    pub fn album(&self) -> Result<Vec<String>> {
+        let Some(wanted) = self.identity.wanted.pictures else { return Ok(Vec::new()) };
+        let scene = self.world.scene();
+        let picture =
+            |frame: u64| (self.folder.picture_path(frame, "png"), frame as f64 / scene.time.frame_rate);
+        let frames = (0..=self.world.clock().frame).step_by(wanted.every as usize);
+        let pictures: Vec<_> = frames.map(picture).filter(|p| p.0.exists()).collect();
+        let album = Album {
+            dir: self.folder.dir(),
+            title: if scene.title.is_empty() { &self.identity.name } else { &scene.title },
+            pictures: &pictures,
+            rate: scene.time.frame_rate / wanted.every as f64,
+            probes: self.folder.probes_path(),
+        };
+        album.make(self.args.quiet)
     }
 
     fn report(&self, complete: bool) -> RunReport {

@@ -22,8 +22,8 @@ struct Json<'a> {
     threads: usize,
 }
 
-/// Prints the summary for people or for programs.
-pub fn print(args: &RunArgs, report: &RunReport) -> Result<()> {
+/// Prints the summary for people or for programs; `album` tells of what was made of the pictures.
+pub fn print(args: &RunArgs, report: &RunReport, album: &[String]) -> Result<()> {
     if args.json {
         return print_json(&Json {
             scene: &report.scene,
@@ -38,10 +38,10 @@ pub fn print(args: &RunArgs, report: &RunReport) -> Result<()> {
             threads: report.threads,
         });
     }
-    if args.quiet { Ok(()) } else { print_text(&for_people(report)) }
+    if args.quiet { Ok(()) } else { print_text(&for_people(report, album)) }
 }
 
-fn for_people(report: &RunReport) -> String {
+fn for_people(report: &RunReport, album: &[String]) -> String {
     let mut text = format!(
         "{}: {:.3} s simulated in {}, {} frames, {} steps of {:.3} to {:.3} ms, {} particles, {} threads\n\n",
         if report.title.is_empty() { &report.scene } else { &report.title },
@@ -66,5 +66,10 @@ fn for_people(report: &RunReport) -> String {
         ]);
     }
     text += &aligned(&[Align::Left], &rows);
-    text + &format!("\nThe files are in {}\n", report.out)
+    text.push('\n');
+    for line in album {
+        text += line;
+        text.push('\n');
+    }
+    text + &format!("The files are in {}\n", report.out)
 }

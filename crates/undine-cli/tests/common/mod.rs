@@ -82,13 +82,13 @@ pub fn wait_for(path: &Path) {
     }
 }
 
-/// The frames and the probes of a run, by name.
+/// All files of a run but those that tell times, by name.
 pub fn results(dir: &Path) -> Vec<(String, Vec<u8>)> {
     let mut files: Vec<_> = fs::read_dir(dir)
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), path))
-        .filter(|(name, _)| name.starts_with("particles") || name == "probes.csv")
+        .filter(|(name, _)| name != "run.json" && name != "checkpoint")
         .map(|(name, path)| (name, fs::read(path).unwrap()))
         .collect();
     files.sort();

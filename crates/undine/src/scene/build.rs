@@ -428,12 +428,7 @@ fn build_probes(entries: &[Reader], fluids: &[Fluid], solids: &[Solid]) -> Vec<P
 }
 
 fn build_surface(surface: &Reader) -> Surface {
-    let method = match surface.text("method") {
-        "color-field" => SurfaceMethod::ColorField,
-        "marker-count" => SurfaceMethod::MarkerCount,
-        "volume-fraction" => SurfaceMethod::VolumeFraction,
-        _ => SurfaceMethod::SurfaceValue,
-    };
+    let method = SurfaceMethod::from_name(surface.text("method")).unwrap_or_default();
     Surface { method, cell: surface.number("cell") }
 }
 

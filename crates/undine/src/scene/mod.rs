@@ -29,6 +29,7 @@ pub mod schema;
 mod set;
 pub mod shape;
 mod spec;
+mod surface_method;
 #[cfg(test)]
 mod tests;
 mod triangle;
@@ -37,6 +38,7 @@ pub use build_event::events_to_toml;
 pub use error::{Problem, SceneError};
 pub use load::{Loaded, load_events, parse_events};
 pub use schema::{reference_markdown, schema};
+pub use surface_method::SurfaceMethod;
 
 use glam::DVec3;
 use shape::Shape;
@@ -477,19 +479,6 @@ pub struct Surface {
     pub method: SurfaceMethod,
     /// Cell edge, × spacing.
     pub cell: f64,
-}
-
-/// The isofunctions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SurfaceMethod {
-    /// Müller's colour field.
-    ColorField,
-    /// Bayraktar's surface-value form.
-    SurfaceValue,
-    /// Génevaux's smoothed marker counts.
-    MarkerCount,
-    /// Lee's volume fraction.
-    VolumeFraction,
 }
 
 /// A pinhole camera.

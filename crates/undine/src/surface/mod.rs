@@ -27,6 +27,7 @@ mod options;
 mod pairs;
 mod slivers;
 mod smooth;
+mod spacing;
 mod stitch;
 mod tables;
 mod tessellate;
@@ -36,6 +37,7 @@ mod walk;
 use rayon::prelude::*;
 
 pub use options::{Method, Options, SurfaceError};
+pub use spacing::estimate_spacing;
 
 use crate::frame::{FieldData, Frame};
 use crate::models::Passes;

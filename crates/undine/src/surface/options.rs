@@ -1,47 +1,7 @@
 //! What a caller may choose, and what can go wrong.
 
-/// The isofunctions.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Method {
-    /// Müller's colour field: Σ V W.
-    ColorField,
-    /// Bayraktar's φ, eq. 11, without surface values.
-    Phi,
-    /// Bayraktar's φ with surface values, eq. 12-14.
-    SurfaceValue,
-    /// Génevaux's smoothed marker counts.
-    MarkerCount,
-    /// Lee's volume fraction, eq. 7.
-    VolumeFraction,
-    /// The colour field of particles moved to the weighted mean of their neighbours.
-    Smoothed,
-    /// Yu & Turk: moved particles with kernels stretched along the surface.
-    #[default]
-    Anisotropic,
-}
-
-impl Method {
-    /// All of them with their names in scene files and on the command line.
-    pub const ALL: [(&'static str, Method); 7] = [
-        ("color-field", Method::ColorField),
-        ("phi", Method::Phi),
-        ("surface-value", Method::SurfaceValue),
-        ("marker-count", Method::MarkerCount),
-        ("volume-fraction", Method::VolumeFraction),
-        ("smoothed", Method::Smoothed),
-        ("anisotropic", Method::Anisotropic),
-    ];
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        Self::ALL.iter().find(|m| m.1 == self).map_or("", |m| m.0)
-    }
-
-    /// The method of that name.
-    pub fn from_name(name: &str) -> Option<Method> {
-        Self::ALL.iter().find(|m| m.0 == name).map(|m| m.1)
-    }
-}
+use crate::scene::Scene;
+pub use crate::scene::SurfaceMethod as Method;
 
 /// How a surface is built.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,6 +36,16 @@ impl Default for Options {
 }
 
 impl Options {
+    /// What a scene's `[surface]` asks for. The frames of its run carry densities, which are reused.
+    pub fn of_scene(scene: &Scene) -> Self {
+        Options {
+            method: scene.surface.method,
+            cell: scene.surface.cell,
+            rest_density: scene.fluids.iter().map(|fluid| fluid.density).collect(),
+            ..Options::default()
+        }
+    }
+
     /// The bare surface of a method, as it comes from the marching cubes.
     pub fn plain(method: Method) -> Self {
         Options {

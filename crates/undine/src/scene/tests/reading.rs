@@ -36,7 +36,7 @@ fn the_smallest_scene_has_the_documented_defaults() {
     let fluid = &scene.fluids[0];
     assert_eq!((&fluid.name[..], fluid.density), ("fluid", 1000.0));
     assert_eq!((fluid.viscosity, fluid.surface_tension, &fluid.shape), (0.001, 0.072, &None));
-    assert_eq!(scene.surface, Surface { method: SurfaceMethod::SurfaceValue, cell: 0.5 });
+    assert_eq!(scene.surface, Surface { method: SurfaceMethod::Anisotropic, cell: 0.5 });
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn each_choice_gives_its_own_value() {
             })
             .into();
     assert!((1..kinds.len()).all(|i| !kinds[..i].contains(&kinds[i])));
-    let methods: Vec<_> = ["color-field", "surface-value", "marker-count", "volume-fraction"]
+    let methods: Vec<_> = SurfaceMethod::NAMES
         .map(|word| read(&format!("{SMALL}[surface]\nmethod = '{word}'")).surface.method)
         .into();
     assert!((1..methods.len()).all(|i| !methods[..i].contains(&methods[i])));

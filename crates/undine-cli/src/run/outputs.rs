@@ -1,0 +1,184 @@
+//! What a run writes of each frame: particles, surface, picture.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use anyhow::{Context, Result};
+use undine::export::{Format, RunExports, Stage};
+use undine::frame::Frame;
+use undine::models::Passes;
+use undine::run_folder::RunFolder;
+use undine::scene::Scene;
+use undine::surface::{self, Options, Surface};
+
+use crate::args::{Formats, RunArgs};
+use crate::failure::Usage;
+use crate::picture::{Painter, Size};
+
+/// What is to be written of each frame. A checkpoint keeps it as text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// Formats of particles, surfaces, solids and walls.
+    pub formats: Formats,
+    /// Whether surfaces are written.
+    pub surface: bool,
+    /// The pictures.
+    pub pictures: Option<Pictures>,
+}
+
+/// Which pictures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pictures {
+    /// Width and height.
+    pub size: Size,
+    /// Of every how many frames one is drawn.
+    pub every: u64,
+}
+
+impl Wanted {
+    /// What the command line asks for; what it leaves open is as in the run that is continued, else the default.
+    pub fn new(args: &RunArgs, kept: Option<&Wanted>) -> Result<Self> {
+        let kept_formats = kept.map_or(Formats(vec![Format::Ply]), |k| k.formats.clone());
+        let formats = args.export.clone().unwrap_or(kept_formats);
+        let kept_pictures = kept.and_then(|k| k.pictures);
+        let pictures = if args.pictures {
+            let before = kept_pictures.unwrap_or(Pictures { size: Size::default(), every: 1 });
+            let (size, every) = (args.size.unwrap_or(before.size), args.every.unwrap_or(before.every));
+            Some(Pictures { size, every })
+        } else {
+            kept_pictures
+        };
+        // A format that holds surfaces and nothing else is of no use without one.
+        let implied = formats.0.iter().any(|format| !format.writes_particles());
+        let surface = args.surface || implied || kept.is_some_and(|k| k.surface);
+        if args.surface && !formats.0.iter().any(|format| format.writes_surfaces()) {
+            let what = format!("--surface with --export {}: that holds no surfaces", formats.to_list());
+            return Err(Usage(what).into());
+        }
+        Ok(Wanted { formats, surface, pictures })
+    }
+
+    /// As text.
+    pub fn to_text(&self) -> String {
+        let mut text = self.formats.to_list();
+        if self.surface {
+            text += " surface";
+        }
+        if let Some(Pictures { size, every }) = &self.pictures {
+            text += &format!(" pictures={size}/{every}");
+        }
+        text
+    }
+}
+
+impl FromStr for Wanted {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let mut words = text.split(' ');
+        let formats = words.next().ok_or(())?.parse().map_err(|_| ())?;
+        let mut wanted = Wanted { formats, surface: false, pictures: None };
+        for word in words {
+            match word.split_once('=') {
+                None if word == "surface" => wanted.surface = true,
+                Some(("pictures", value)) => {
+                    let (size, every) = value.split_once('/').ok_or(())?;
+                    let every = every.parse().ok().filter(|n| *n > 0).ok_or(())?;
+                    wanted.pictures = Some(Pictures { size: size.parse().map_err(|_| ())?, every });
+                }
+                _ => return Err(()),
+            }
+        }
+        Ok(wanted)
+    }
+}
+
+/// The files of a run in progress.
+pub struct Outputs {
+    wanted: Wanted,
+    exports: RunExports,
+    surface: Options,
+    passes: Passes,
+}
+
+impl Outputs {
+    /// Opens them; the frames before `next` are there.
+    pub fn open(folder: &RunFolder, wanted: &Wanted, scene: &Scene, next: u64) -> Result<Self> {
+        let exports = RunExports::open(folder, &wanted.formats.0, Stage::new(scene), next)?;
+        let surface = Options::of_scene(scene);
+        Ok(Outputs { wanted: wanted.clone(), exports, surface, passes: Passes::default() })
+    }
+
+    /// Seconds spent on them.
+    pub fn passes(&self) -> &Passes {
+        &self.passes
+    }
+
+    /// Writes a frame; returns its files.
+    pub fn write(&mut self, folder: &RunFolder, scene: &Scene, frame: &Frame) -> Result<Vec<PathBuf>> {
+        let pictures = self.wanted.pictures.filter(|p| frame.index.is_multiple_of(p.every));
+        let painter = pictures.map(|p| Painter::water(p.size));
+        let surface = if self.wanted.surface || painter.as_ref().is_some_and(Painter::needs_surface) {
+            Some(self.build(frame)?)
+        } else {
+            None
+        };
+        let Outputs { wanted, exports, passes, .. } = self;
+        let written = surface.as_ref().filter(|_| wanted.surface);
+        let mut files = passes.time("files", || exports.write(folder, frame, written))?;
+        if let Some(painter) = painter {
+            let image = passes.time("pictures", || painter.draw(scene, frame, surface.as_ref()));
+            let path = folder.picture_path(frame.index, "png");
+            passes.time("files", || image.save_png(&path))?;
+            files.push(path);
+        }
+        Ok(files)
+    }
+
+    fn build(&mut self, frame: &Frame) -> Result<Surface> {
+        let options = &self.surface;
+        let built = self.passes.time("surface", || surface::build(frame, options));
+        Ok(built.with_context(|| format!("no surface of frame {}", frame.index))?.0)
+    }
+
+    /// The frames before `next` that should have files and have none, for each kind of file.
+    pub fn missing(&self, folder: &RunFolder, next: u64) -> Vec<(u64, String)> {
+        let count = |step: u64, path: &dyn Fn(u64) -> PathBuf| {
+            (0..next).step_by(step as usize).filter(|frame| !path(*frame).exists()).count() as u64
+        };
+        let mut missing = Vec::new();
+        for format in &self.wanted.formats.0 {
+            let extension = format.extension();
+            if format.writes_particles() {
+                let path = |frame| folder.particles_path(frame, extension);
+                missing.push((count(1, &path), format!("{format} particles")));
+            }
+            if format.writes_surfaces() && self.wanted.surface {
+                let path = |frame| folder.surface_path(frame, extension);
+                missing.push((count(1, &path), format!("{format} surfaces")));
+            }
+        }
+        if let Some(p) = self.wanted.pictures {
+            missing.push((count(p.every, &|frame| folder.picture_path(frame, "png")), "pictures".into()));
+        }
+        missing.retain(|(count, _)| *count > 0);
+        missing
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wanted_reads_back() {
+        for text in
+            ["none", "ply,obj surface", "ply pictures=640x360/4", "usda,glb surface pictures=1280x720/1"]
+        {
+            assert_eq!(text.parse::<Wanted>().unwrap().to_text(), text);
+        }
+        for wrong in ["", "plx", "ply surfaces", "ply pictures=640x360", "ply pictures=640x360/0"] {
+            assert!(wrong.parse::<Wanted>().is_err(), "{wrong}");
+        }
+    }
+}
