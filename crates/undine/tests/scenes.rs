@@ -36,7 +36,7 @@ const TRIALS: [Trial; 10] = [
     Trial { name: "horvath-45k", double: 0.5, compare: 0.0, half: 0.0, centre: 0.0, energy: 0.0 },
     Trial { name: "horvath-60k", double: 0.3, compare: 0.0, half: 0.0, centre: 0.0, energy: 0.0 },
     Trial { name: "pour", double: 4.0, compare: 0.4, half: 0.06, centre: 0.03, energy: 0.15 },
-    Trial { name: "splash", double: 4.0, compare: 0.6, half: 0.04, centre: 0.03, energy: 0.25 },
+    Trial { name: "splash", double: 4.0, compare: 0.6, half: 0.04, centre: 0.03, energy: 0.3 },
     Trial { name: "swirl", double: 2.5, compare: 0.4, half: 0.03, centre: 0.03, energy: 0.15 },
     // Five particles thick at double spacing: more friction.
     Trial { name: "two-fluids", double: 1.0, compare: 0.4, half: 0.03, centre: 0.02, energy: 0.3 },

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::continuity::core_gradient;
 use super::lists::{Found, List, pad, search};
-use super::params::{COHESION_ZERO, Params, STRESS_FACTOR};
+use super::params::{CALM, COHESION_ZERO, Params, STRESS_FACTOR};
 use super::wall_kernels::{WallAction, WallKernels};
 use super::work::{PRESSURE, Record, VOLUME, Work};
 use crate::kernels::{Cored, Wide};
@@ -57,6 +57,8 @@ struct FluidConstants {
     damping: f32,
     /// Capillary force per |n| h of the surface and kernel polynomial, N.
     stress: f32,
+    /// Damping of a surface per closing speed × distance, |n| h and kernel polynomial.
+    calm: f32,
     /// Amplitude of the cohesion between particles, N.
     cohesion: f32,
     /// σ, N/m.
@@ -102,6 +104,7 @@ impl Forces {
         let d6 = d.powi(6);
         // σ(I - nn)|n|, with |n| in 1/h and both sides' parts added: (Π_i + Π_j) V_i V_j 4f/h⁴ s w.
         let stress = STRESS_FACTOR / h * 4.0 * Wide::FACTOR * d6 / h.powi(4);
+        let calm = 4.0 * Wide::FACTOR * d6 / h.powi(4) * h / d;
         let (pressure, viscosity, damping) = match p.kernels {
             // ½(p_i + p_j) 45/πh⁴ (1-s)²; μ 45/πh⁵ (1-s); Monaghan's 1992 artificial viscosity as a pressure
             // ½αρc (Δ/r) v_closing.
@@ -134,6 +137,7 @@ impl Forces {
                         viscosity: (f.viscosity * viscosity) as f32,
                         damping: (impedance * damping) as f32,
                         stress: (f.tension * stress) as f32,
+                        calm: (CALM * (f.density * f.tension / d).sqrt() * calm) as f32,
                         cohesion: p.cohesion(f.tension) as f32,
                         tension: f.tension as f32,
                         mu: f.viscosity as f32,
@@ -384,7 +388,12 @@ impl<'a, L: Lanes> Sums<'a, L> {
         let own_v = [L::splat(r[4]), L::splat(r[5]), L::splat(r[6])];
         let pressure = L::splat(c.pressure);
         let cohesion = L::splat(self.own.cohesion);
-        let own = (L::splat(self.own.viscosity), L::splat(self.own.damping), L::splat(self.own.stress));
+        let own = (
+            L::splat(self.own.viscosity),
+            L::splat(self.own.damping),
+            L::splat(self.own.stress),
+            L::splat(self.own.calm),
+        );
         let mut at = 0;
         while at < list.len {
             // SAFETY: indices in the list are below n; the vector past the end is filled with i.
@@ -396,8 +405,9 @@ impl<'a, L: Lanes> Sums<'a, L> {
             let volumes = own_volume.mul(volume);
             let dv = [vx.sub(own_v[0]), vy.sub(own_v[1]), vz.sub(own_v[2])];
             // (v_j - v_i)·(x_i - x_j): positive when they approach.
-            let closing = dv[2].mul_add(d[2], dv[1].mul_add(d[1], dv[0].mul(d[0]))).max(zero);
-            let (viscosity, damping, stress) = if MULTI { self.mixed(&list.index, at) } else { own };
+            let approach = dv[2].mul_add(d[2], dv[1].mul_add(d[1], dv[0].mul(d[0])));
+            let closing = approach.max(zero);
+            let (viscosity, damping, stress, calm) = if MULTI { self.mixed(&list.index, at) } else { own };
             let both = p_j.add(own_p).mul(pressure);
             let w = one.sub(r2).max(zero);
             let w2 = w.mul(w);
@@ -426,7 +436,8 @@ impl<'a, L: Lanes> Sums<'a, L> {
                 self.force[a] = dv[a].mul_add(shear, d[a].mul_add(radial, self.force[a]));
             }
             if TENSION == STRESS && (r[VOLUME] < 0.0 || signed_volume.below(zero) != 0) {
-                self.stress(&list.index, at, d, stress.mul(w).mul(volumes));
+                let calm = approach.mul(calm).mul(w2).mul(volumes);
+                self.stress(&list.index, at, d, stress.mul(w).mul(volumes), calm);
             }
             if TENSION == COLOR {
                 // ∇W_poly6 and ∇²W_poly6 (eq. 16, 17) without their factors.
@@ -445,10 +456,11 @@ impl<'a, L: Lanes> Sums<'a, L> {
         list.len = 0;
     }
 
-    /// Adds the capillary stress of both sides, F = -(Π_i + Π_j)·d × factor, with Π = |n| - nn/|n|. A surface's own
+    /// Adds the capillary stress of both sides, F = -(Π_i + Π_j)·d × factor, with Π = |n| - nn/|n|, and the damping
+    /// (|n_i| + |n_j|) `calm` d. A surface's own
     /// n does not feel its own Π, so nothing is left of it where the kernel reaches into the air.
     #[inline(always)]
-    fn stress(&mut self, index: &[u32], at: usize, d: [L; 3], factor: L) {
+    fn stress(&mut self, index: &[u32], at: usize, d: [L; 3], factor: L, calm: L) {
         let own = self.work.surface[self.i];
         // SAFETY: eight indices from `at` on, all of particles.
         let other = unsafe { L::gather4(self.work.surface.as_ptr(), index.as_ptr().add(at)) };
@@ -456,25 +468,36 @@ impl<'a, L: Lanes> Sums<'a, L> {
         let a = own[2].mul_add(d[2], own[1].mul_add(d[1], own[0].mul(d[0])));
         let b = other[2].mul_add(d[2], other[1].mul_add(d[1], other[0].mul(d[0])));
         let m = own[3].add(other[3]);
+        let radial = m.mul(calm.sub(factor));
         for c in 0..3 {
             let across = other[c].mul_add(b, own[c].mul(a));
-            self.force[c] = across.sub(m.mul(d[c])).mul_add(factor, self.force[c]);
+            self.force[c] = d[c].mul_add(radial, across.mul_add(factor, self.force[c]));
         }
     }
 
     /// Means over both fluids of viscosity, damping and tension; only a fluid's own surface pulls.
     #[inline(always)]
-    fn mixed(&self, index: &[u32], at: usize) -> (L, L, L) {
-        let (mut viscosity, mut damping, mut stress) = ([0.0f32; 8], [0.0f32; 8], [0.0f32; 8]);
+    fn mixed(&self, index: &[u32], at: usize) -> (L, L, L, L) {
+        let (mut viscosity, mut damping) = ([0.0f32; 8], [0.0f32; 8]);
+        let (mut stress, mut calm) = ([0.0f32; 8], [0.0f32; 8]);
         for (k, &j) in index[at..at + 8].iter().enumerate() {
             let other = self.fluid[j as usize];
             let o = &self.c.fluids[other as usize];
             viscosity[k] = 0.5 * (self.own.viscosity + o.viscosity);
             damping[k] = 0.5 * (self.own.damping + o.damping);
-            stress[k] = if other == self.own_fluid { o.stress } else { 0.0 };
+            if other == self.own_fluid {
+                (stress[k], calm[k]) = (o.stress, o.calm);
+            }
         }
-        // SAFETY: three arrays of eight.
-        unsafe { (L::load(viscosity.as_ptr()), L::load(damping.as_ptr()), L::load(stress.as_ptr())) }
+        // SAFETY: four arrays of eight.
+        unsafe {
+            (
+                L::load(viscosity.as_ptr()),
+                L::load(damping.as_ptr()),
+                L::load(stress.as_ptr()),
+                L::load(calm.as_ptr()),
+            )
+        }
     }
 
     #[inline(always)]

@@ -69,6 +69,11 @@ pub const COHESION_ZERO: f64 = 0.4569;
 /// Alone and strong enough to round a drop (100) it made the fluid a crystal.
 const COHESION: f64 = 1.0;
 
+/// Damping along the line between particles of a surface, × √(ρσ/Δ), the impedance of capillary waves as short as the
+/// spacing. The stress is no exact gradient of an energy and feeds such waves: without damping, 215 of the 4128 particles of a
+/// drop of water had left it after ⅔ s, with this none. At scales where gravity rules it is lost beside α.
+pub const CALM: f64 = 5.0;
+
 impl Params {
     /// Derives all numbers from a checked scene.
     pub fn new(scene: &Scene) -> Self {
