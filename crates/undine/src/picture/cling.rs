@@ -39,7 +39,7 @@ pub fn cling(surface: &Surface, view: &View) -> (Vec<DVec3>, Vec<DVec3>) {
         for (wall, pose) in scene.boundaries.iter().zip(&poses) {
             let hollow = wall.inside == Inside::Hollow;
             let Some(near) = wall.shape.nearest_in_band(pose.to_body(p), reach) else { continue };
-            let out = pose.turn * near.normal;
+            let out = pose.turn() * near.normal;
             // The fluid is inside a hollow and outside a solid.
             let towards = if hollow { out } else { -out };
             if free.dot(towards) > FACING {

@@ -102,7 +102,7 @@ impl Mesher {
                     .map(|k| {
                         let p = base + out(k) * w[i][0] + axis * w[i][1];
                         let n = (out(k) * ends[i][0] + axis * ends[i][1]).normalize_or(axis);
-                        s.corner(pose.to_world(p), pose.turn * n)
+                        s.corner(pose.to_world(p), pose.turn() * n)
                     })
                     .collect()
             };
@@ -149,7 +149,7 @@ impl Mesher {
         }
         let first = self.triangles.position.len() as u32;
         for ((v, n), sharp) in mesh.vertices.iter().zip(&smooth).zip(&sharp) {
-            let n = if *sharp { DVec3::ZERO } else { pose.turn * n.normalize_or_zero() };
+            let n = if *sharp { DVec3::ZERO } else { pose.turn() * n.normalize_or_zero() };
             self.corner(pose.to_world(*v), n);
         }
         for t in &mesh.triangles {
@@ -173,7 +173,7 @@ impl Mesher {
                 );
                 self.corner(
                     pose.to_world(DVec3::new(x, h(0.0, 0.0), z)),
-                    pose.turn * slope.normalize_or(DVec3::Y),
+                    pose.turn() * slope.normalize_or(DVec3::Y),
                 );
             }
         }

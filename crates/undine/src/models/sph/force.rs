@@ -303,7 +303,7 @@ impl Forces {
     ) {
         let mut lists: [List; BUNCH] = Default::default();
         let (mut i, mut k) = (first, 0);
-        while k < found.len() {
+        while k < found.batches() {
             let n = found.count(k);
             let mut sums = [
                 Sums::<L>::new(self, fluid, work, i),

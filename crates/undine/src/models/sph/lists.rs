@@ -78,8 +78,7 @@ impl Found {
     }
 
     /// Number of batches.
-    #[allow(clippy::len_without_is_empty)]
-    pub fn len(&self) -> usize {
+    pub fn batches(&self) -> usize {
         self.batches.len()
     }
 
