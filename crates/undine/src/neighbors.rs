@@ -14,8 +14,8 @@ mod candidates;
 use glam::DVec3;
 use rayon::prelude::*;
 
-use self::candidates::{Group, MAX_GROUPS};
 pub use self::candidates::{Candidates, Chunk};
+use self::candidates::{Group, MAX_GROUPS};
 
 /// Cells per support along x: finer cells cut a sweep closer to its chord but make more of them. Chosen by counting
 /// candidates, not yet by timing other values.
