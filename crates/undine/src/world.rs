@@ -136,7 +136,9 @@ impl World {
         self.walls.pose(end);
         self.fields.set_time(end);
         let around = Around { time: end, walls: &self.walls, fields: &self.fields };
-        self.solver.step(dt, &around, &mut self.passes)?;
+        // Inside the pool: from outside, every parallel loop of the step would wake it and wait for it to sleep.
+        let (solver, passes) = (&mut self.solver, &mut self.passes);
+        rayon::scope(|_| solver.step(dt, &around, passes))?;
         self.pass_time(dt, end, arrives);
         Ok(())
     }

@@ -1,14 +1,16 @@
 //! The list of candidates for neighbours that a search of the grid writes.
 
+use crate::simd::Lanes;
+
 /// Nine rows, each in at most four parts: a period is at least one support long.
 pub(super) const MAX_GROUPS: usize = 36;
 
-/// Up to eight particles in sequence.
+/// Particles in sequence, as many as there are lanes or fewer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Chunk {
     /// The first of them.
     pub first: u32,
-    /// How many there are from here to the end of the run; only up to eight belong to this chunk.
+    /// How many there are.
     pub count: u32,
 }
 
@@ -16,7 +18,7 @@ impl Chunk {
     /// The particles of this chunk.
     #[inline]
     pub fn range(self) -> std::ops::Range<usize> {
-        self.first as usize..(self.first + self.count.min(8)) as usize
+        self.first as usize..(self.first + self.count) as usize
     }
 }
 
@@ -63,20 +65,22 @@ impl Candidates {
         }
     }
 
-    /// Writes a run of particles in chunks of eight. Four chunks are always written, whether needed or not.
+    /// Writes a run of particles in chunks of [`Lanes::N`]. Chunks for 32 particles are always written, whether needed
+    /// or not.
     ///
     /// # Safety
     /// There must be room for four chunks from `at` on, or as many as the run needs.
     #[inline(always)]
-    pub(super) unsafe fn write(&mut self, at: usize, start: u32, count: u32) {
-        debug_assert!(at + (count.div_ceil(8) as usize).max(4) <= self.chunks.len());
+    pub(super) unsafe fn write<L: Lanes>(&mut self, at: usize, start: u32, count: u32) {
+        debug_assert!(at + (count as usize).div_ceil(L::N).max(32 / L::N) <= self.chunks.len());
+        let width = L::N as u32;
         let mut k = 0;
         loop {
-            for _ in 0..4 {
-                let chunk = Chunk { first: start + k, count: count.wrapping_sub(k) };
+            for _ in 0..32 / width {
+                let chunk = Chunk { first: start + k, count: count.saturating_sub(k).min(width) };
                 // SAFETY: the caller made room.
-                unsafe { *self.chunks.get_unchecked_mut(at + k as usize / 8) = chunk };
-                k += 8;
+                unsafe { *self.chunks.get_unchecked_mut(at + (k / width) as usize) = chunk };
+                k += width;
             }
             if k >= count {
                 break;
@@ -84,11 +88,11 @@ impl Candidates {
         }
     }
 
-    pub(super) fn push(&mut self, start: u32, count: u32) {
-        let chunks = count.div_ceil(8) as usize;
+    pub(super) fn push<L: Lanes>(&mut self, start: u32, count: u32) {
+        let chunks = count.div_ceil(L::N as u32) as usize;
         self.reserve(self.len + chunks + 4);
         // SAFETY: room was just made, to the next multiple of four.
-        unsafe { self.write(self.len, start, count) };
+        unsafe { self.write::<L>(self.len, start, count) };
         self.len += chunks;
     }
 

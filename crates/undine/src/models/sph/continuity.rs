@@ -17,7 +17,7 @@ use super::work::{VOLUME, Work};
 use crate::kernels::{Cored, Wide, lattice_sum};
 use crate::models::Around;
 use crate::neighbors::{BUNCH, Candidates, Grid};
-use crate::simd::{Lanes, Portable};
+use crate::simd::{Lanes, prefetch, widest};
 use crate::state::particles::{BLOCK, Particles};
 
 /// Diffusion coefficient δ of the density, dimensionless (0.1 is usual).
@@ -115,6 +115,12 @@ impl Continuity {
         );
         blocks.into_par_iter().enumerate().for_each(|(block, (density, surface, compression, found))| {
             let first = block * BLOCK;
+            let range = first..first + density.len();
+            prefetch(&x[range.clone()]);
+            prefetch(&y[range.clone()]);
+            prefetch(&z[range.clone()]);
+            prefetch(&velocity[range]);
+            prefetch(density);
             let mut sums = [Rate::default(); BLOCK];
             self.pairs(work, grid, first, &mut sums[..density.len()], found);
             for (k, rho) in density.iter_mut().enumerate() {
@@ -125,11 +131,10 @@ impl Continuity {
                 let mut n = sums[k].color.map(|v| -v * self.color);
                 let mut held = 0.0;
                 if around.walls.is_near(p) {
-                    let (wall_rate, wall) =
-                        walls.rate(around.walls, p, glam::Vec3::from(velocity[i]).as_dvec3());
-                    rate += wall_rate;
-                    held = walls.density(around.walls, p);
-                    n = [n[0] + wall.x as f32, n[1] + wall.y as f32, n[2] + wall.z as f32];
+                    let wall = walls.rate(around.walls, p, glam::Vec3::from(velocity[i]).as_dvec3());
+                    rate += wall.rate;
+                    held = wall.density;
+                    n = std::array::from_fn(|a| n[a] + wall.color[a] as f32);
                 }
                 let rate = *rho * rate;
                 *rho += self.dt * (rate + self.diffusion * sums[k].diffusion);
@@ -155,19 +160,15 @@ impl Continuity {
 
     /// Sums over the neighbours of the particles from `first` on, which are kept in `found`; chooses the instruction set.
     pub fn pairs(&self, work: &Work, grid: &Grid, first: usize, out: &mut [Rate], found: &mut Found) {
-        #[cfg(target_arch = "x86_64")]
-        if crate::simd::avx2_available() {
-            // SAFETY: AVX2 and FMA are available.
-            unsafe { self.pairs_avx2(work, grid, first, out, found) };
-            return;
-        }
-        self.pairs_in::<Portable>(work, grid, first, out, found);
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,fma,popcnt,bmi1,bmi2,lzcnt")]
-    fn pairs_avx2(&self, work: &Work, grid: &Grid, first: usize, out: &mut [Rate], found: &mut Found) {
-        self.pairs_in::<crate::simd::Avx2>(work, grid, first, out, found);
+        let c = self;
+        widest!(Continuity::pairs_in(
+            c: &Continuity,
+            work: &Work,
+            grid: &Grid,
+            first: usize,
+            out: &mut [Rate],
+            found: &mut Found,
+        ));
     }
 
     /// The loop itself, for any lanes.
@@ -182,10 +183,10 @@ impl Continuity {
     ) {
         let mut lists: [List; BUNCH] = Default::default();
         let mut candidates = Candidates::default();
-        found.clear();
+        found.clear::<L>();
         let (mut i, end) = (first, first + out.len());
         while i < end {
-            let (n, points) = work.bunch(grid, i, end, &mut candidates);
+            let (n, points) = work.bunch::<L>(grid, i, end, &mut candidates);
             let mut fillers = [0; BUNCH];
             let mut sums = [[L::splat(0.0); 6]; BUNCH];
             for (shift, chunks) in candidates.groups() {
@@ -193,7 +194,7 @@ impl Continuity {
                     scan::<L>(&mut lists, found, work, (n, &points), shift, chunks);
                     for b in 0..n {
                         // Fillers of the last vector are the particle itself: they count in the plain sum only.
-                        let unused = lists[b].len.next_multiple_of(8) - lists[b].len;
+                        let unused = lists[b].len.next_multiple_of(L::N) - lists[b].len;
                         fillers[b] += if shift == [0.0; 3] { unused } else { 0 };
                         self.add::<L>(&mut sums[b], work, i + b, &mut lists[b], points[b], shift);
                     }
@@ -227,7 +228,7 @@ impl Continuity {
         p: [f32; 3],
         shift: [f32; 3],
     ) {
-        pad(list, i);
+        pad::<L>(list, i);
         let (zero, one) = (L::splat(0.0), L::splat(1.0));
         let r = work.records[i];
         let q = [L::splat(p[0] + shift[0]), L::splat(p[1] + shift[1]), L::splat(p[2] + shift[2])];
@@ -257,7 +258,7 @@ impl Continuity {
             for a in 0..3 {
                 sums[2 + a] = d[a].mul_add(c, sums[2 + a]);
             }
-            at += 8;
+            at += L::N;
         }
         list.len = 0;
     }

@@ -11,7 +11,7 @@ use super::wall_kernels::WallKernels;
 use super::work::{Record, VOLUME, Work};
 use crate::models::Around;
 use crate::neighbors::{BUNCH, Candidates, Grid};
-use crate::simd::{Lanes, Portable};
+use crate::simd::{Lanes, widest};
 use crate::state::particles::{BLOCK, Particles};
 
 /// Factor of Σ (1-s²)³ that makes the rest lattice 1.
@@ -52,19 +52,7 @@ pub fn density(
 
 /// Σ_j (1-s²)³ of the particles from `first` on, into the volume slots; chooses the instruction set.
 pub fn sums(work: &Work, grid: &Grid, first: usize, records: &mut [Record]) {
-    #[cfg(target_arch = "x86_64")]
-    if crate::simd::avx2_available() {
-        // SAFETY: AVX2 and FMA are available.
-        unsafe { sums_avx2(work, grid, first, records) };
-        return;
-    }
-    sums_in::<Portable>(work, grid, first, records);
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma,popcnt,bmi1,bmi2,lzcnt")]
-fn sums_avx2(work: &Work, grid: &Grid, first: usize, records: &mut [Record]) {
-    sums_in::<crate::simd::Avx2>(work, grid, first, records);
+    widest!(sums_in(work: &Work, grid: &Grid, first: usize, records: &mut [Record]));
 }
 
 /// The loop itself, for any lanes.
@@ -74,14 +62,14 @@ pub fn sums_in<L: Lanes>(work: &Work, grid: &Grid, first: usize, records: &mut [
     let mut candidates = Candidates::default();
     let (mut i, end) = (first, first + records.len());
     while i < end {
-        let (n, points) = work.bunch(grid, i, end, &mut candidates);
+        let (n, points) = work.bunch::<L>(grid, i, end, &mut candidates);
         let mut sums = [L::splat(0.0); BUNCH];
         for (shift, chunks) in candidates.groups() {
             let q = images::<L>(&points, shift);
             for c in chunks {
-                // SAFETY: candidates are below n; the tail has 16 entries and is read from at most 8 on.
+                // SAFETY: candidates are below n; the tail has 32 entries and is read from at most 16 on.
                 let (at, keep) =
-                    unsafe { (load(work, c.first), L::load(TAIL.as_ptr().add(8 - c.count.min(8) as usize))) };
+                    unsafe { (load(work, c.first), L::load(TAIL.as_ptr().add(16 - c.count as usize))) };
                 for b in 0..BUNCH {
                     let w = one.sub(square_distance(q[b], at)).max(L::splat(0.0)).mul(keep);
                     let w2 = w.mul(w);
@@ -108,10 +96,10 @@ pub fn images<L: Lanes>(points: &[[f32; 3]; BUNCH], shift: [f32; 3]) -> [[L; 3];
     out
 }
 
-/// Coordinates of the eight particles from j on.
+/// Coordinates of the particles from j on.
 ///
 /// # Safety
-/// j must be below the number of particles; the arrays are eight longer.
+/// j must be below the number of particles; the arrays are 16 longer.
 #[inline(always)]
 pub unsafe fn load<L: Lanes>(work: &Work, j: u32) -> [L; 3] {
     let j = j as usize;
@@ -128,5 +116,13 @@ pub fn square_distance<L: Lanes>(p: [L; 3], q: [L; 3]) -> L {
     dz.mul_add(dz, dy.mul_add(dy, dx.mul(dx)))
 }
 
-/// Eight ones, then eight zeros: read from 8 - n on, it keeps the first n lanes.
-static TAIL: [f32; 16] = [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+/// Sixteen ones, then sixteen zeros: read from 16 - n on, it keeps the first n lanes.
+static TAIL: [f32; 32] = {
+    let mut tail = [0.0; 32];
+    let mut k = 0;
+    while k < 16 {
+        tail[k] = 1.0;
+        k += 1;
+    }
+    tail
+};

@@ -17,7 +17,7 @@ use crate::kernels::{Cored, Wide};
 use crate::models::Around;
 use crate::neighbors::{BUNCH, Grid};
 use crate::scene::{Kernels, TensionKind};
-use crate::simd::{Lanes, Portable};
+use crate::simd::{Lanes, prefetch, widest};
 use crate::state::particles::{BLOCK, Particles};
 
 /// No tension term.
@@ -43,6 +43,7 @@ pub struct Forces {
     color_laplacian: f32,
     /// Below this |n| a particle is not at the surface (eq. 23), 1/m.
     color_threshold: f32,
+    spacing: f64,
     spacing3: f64,
 }
 
@@ -81,18 +82,18 @@ pub struct Extremes {
 }
 
 impl Extremes {
-    fn merge(self, o: Self) -> Self {
-        // NaN must win, so "not smaller" rather than "greater".
-        let first = !(o.speed2.is_nan() || o.speed2 > self.speed2);
-        Extremes {
-            speed2: if first { self.speed2 } else { o.speed2 },
-            fastest: if first { self.fastest } else { o.fastest },
-            acceleration2: if o.acceleration2 > self.acceleration2 {
-                o.acceleration2
-            } else {
-                self.acceleration2
-            },
+    #[inline(always)]
+    fn merge(mut self, o: Self) -> Self {
+        // NaN must win, so "not smaller" rather than "greater"; and once it has won it must stay. A branch, because
+        // it is hardly ever taken.
+        let smaller = o.speed2 <= self.speed2 || self.speed2.is_nan();
+        if !smaller {
+            (self.speed2, self.fastest) = (o.speed2, o.fastest);
         }
+        if o.acceleration2 > self.acceleration2 {
+            self.acceleration2 = o.acceleration2;
+        }
+        self
     }
 }
 
@@ -150,6 +151,7 @@ impl Forces {
             color_gradient: (945.0 / (32.0 * PI) * d.powi(3) / h.powi(4)) as f32,
             color_laplacian: (945.0 / (32.0 * PI) * d.powi(3) / h.powi(5)) as f32,
             color_threshold: 0.2 / h as f32,
+            spacing: d,
             spacing3: d.powi(3),
         }
     }
@@ -166,29 +168,38 @@ impl Forces {
     ) -> Extremes {
         let Particles { x, y, z, velocity, acceleration, fluid, .. } = particles;
         let (x, y, z, fluid) = (&x[..], &y[..], &z[..], &fluid[..]);
+        let only_gravity = around.fields.only_gravity();
+        let gravity = around.fields.gravity.as_vec3();
         (velocity.par_chunks_mut(BLOCK), acceleration.par_chunks_mut(BLOCK))
             .into_par_iter()
             .enumerate()
             .map(|(block, (velocity, acceleration))| {
                 let first = block * BLOCK;
+                let range = first..first + velocity.len();
+                prefetch(&x[range.clone()]);
+                prefetch(&y[range.clone()]);
+                prefetch(&z[range]);
+                prefetch(velocity);
                 self.pairs(work, grid, fluid, first, acceleration, work.found.get(block));
-                let only_gravity = around.fields.only_gravity();
                 let mut most = Extremes { fastest: first, ..Default::default() };
                 for (k, a) in acceleration.iter_mut().enumerate() {
                     let i = first + k;
                     let p = DVec3::new(x[i], y[i], z[i]);
                     let v = glam::Vec3::from(velocity[k]).as_dvec3();
+                    let mut sum = glam::Vec3::from(*a);
                     if around.walls.is_near(p) {
                         let act = walls.action(around.walls, p, v, around.fields.gravity);
-                        *a = self.wall(&work.records[i], fluid[i], &act, *a);
+                        sum = self.wall(&work.records[i], fluid[i], &act, sum);
                     }
-                    let g =
-                        if only_gravity { around.fields.gravity } else { around.fields.acceleration(p, v) };
-                    *a = [a[0] + g.x as f32, a[1] + g.y as f32, a[2] + g.z as f32];
-                    let v = &mut velocity[k];
-                    *v = std::array::from_fn(|c| v[c] + half * a[c]);
-                    let square = |u: &[f32; 3]| u[0] * u[0] + u[1] * u[1] + u[2] * u[2];
-                    most = most.merge(Extremes { speed2: square(v), acceleration2: square(a), fastest: i });
+                    sum += if only_gravity { gravity } else { around.fields.acceleration(p, v).as_vec3() };
+                    // From here on with what is in registers: reading back what was just written costs a stall.
+                    let kicked = glam::Vec3::from(velocity[k]) + half * sum;
+                    (*a, velocity[k]) = (sum.into(), kicked.into());
+                    most = most.merge(Extremes {
+                        speed2: kicked.length_squared(),
+                        acceleration2: sum.length_squared(),
+                        fastest: i,
+                    });
                 }
                 most
             })
@@ -196,7 +207,7 @@ impl Forces {
     }
 
     /// The acceleration `pairs` of a particle by its neighbours, with what the walls do to it.
-    fn wall(&self, r: &Record, fluid: u8, act: &WallAction, pairs: [f32; 3]) -> [f32; 3] {
+    fn wall(&self, r: &Record, fluid: u8, act: &WallAction, pairs: glam::Vec3) -> glam::Vec3 {
         let f = &self.fluids[fluid as usize];
         let per_mass = f64::from(f.per_mass);
         let volume = f64::from(r[VOLUME].abs()) * self.spacing3;
@@ -207,9 +218,9 @@ impl Forces {
         let push = act.gradient * (both * volume * p) + act.approach * (volume * f64::from(f.impedance));
         let drag = act.drag * (volume * f64::from(f.mu));
         // In the layers the pressure goes on rising with depth, but only where there is a head of fluid above.
-        let head = p / (f64::from(f.density) * act.weight.length() * self.spacing3.cbrt()).max(1e-30);
-        let along = act.extend(glam::Vec3::from(pairs).as_dvec3() + push * per_mass);
-        (along + drag * per_mass + act.weight * head.min(1.0)).as_vec3().to_array()
+        let head = p / (f64::from(f.density) * act.weight.length() * self.spacing).max(1e-30);
+        let along = act.extend(pairs.as_dvec3() + push * per_mass);
+        (along + drag * per_mass + act.weight * head.min(1.0)).as_vec3()
     }
 
     /// Accelerations from neighbours of the particles from `first` on; chooses instruction set and variant.
@@ -224,27 +235,16 @@ impl Forces {
         out: &mut [[f32; 3]],
         found: Option<&Found>,
     ) {
-        #[cfg(target_arch = "x86_64")]
-        if crate::simd::avx2_available() {
-            // SAFETY: AVX2 and FMA are available.
-            unsafe { self.pairs_avx2(work, grid, fluid, first, out, found) };
-            return;
-        }
-        self.pairs_with::<Portable>(work, grid, fluid, first, out, found);
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,fma,popcnt,bmi1,bmi2,lzcnt")]
-    fn pairs_avx2(
-        &self,
-        work: &Work,
-        grid: &Grid,
-        fluid: &[u8],
-        first: usize,
-        out: &mut [[f32; 3]],
-        found: Option<&Found>,
-    ) {
-        self.pairs_with::<crate::simd::Avx2>(work, grid, fluid, first, out, found);
+        let c = self;
+        widest!(Forces::pairs_with(
+            c: &Forces,
+            work: &Work,
+            grid: &Grid,
+            fluid: &[u8],
+            first: usize,
+            out: &mut [[f32; 3]],
+            found: Option<&Found>,
+        ));
     }
 
     /// As [`Forces::pairs`], for given lanes.
@@ -382,7 +382,7 @@ impl<'a, L: Lanes> Sums<'a, L> {
         let (zero, one) = (L::splat(0.0), L::splat(1.0));
         let c = self.c;
         let r = self.record;
-        pad(list, self.i);
+        pad::<L>(list, self.i);
         let q = [L::splat(p[0] + shift[0]), L::splat(p[1] + shift[1]), L::splat(p[2] + shift[2])];
         let (own_p, own_volume) = (L::splat(r[PRESSURE]), L::splat(r[VOLUME].abs()));
         let own_v = [L::splat(r[4]), L::splat(r[5]), L::splat(r[6])];
@@ -448,7 +448,7 @@ impl<'a, L: Lanes> Sums<'a, L> {
                 self.color[3] =
                     volume.mul(w).mul_add(L::splat(3.0).sub(r2.mul(L::splat(7.0))), self.color[3]);
             }
-            at += 8;
+            at += L::N;
         }
         if TENSION == COLOR && shift == [0.0; 3] {
             self.fillers += at - list.len;
@@ -462,7 +462,7 @@ impl<'a, L: Lanes> Sums<'a, L> {
     #[inline(always)]
     fn stress(&mut self, index: &[u32], at: usize, d: [L; 3], factor: L, calm: L) {
         let own = self.work.surface[self.i];
-        // SAFETY: eight indices from `at` on, all of particles.
+        // SAFETY: L::N indices from `at` on, all of particles.
         let other = unsafe { L::gather4(self.work.surface.as_ptr(), index.as_ptr().add(at)) };
         let own = [L::splat(own[0]), L::splat(own[1]), L::splat(own[2]), L::splat(own[3])];
         let a = own[2].mul_add(d[2], own[1].mul_add(d[1], own[0].mul(d[0])));
@@ -478,9 +478,9 @@ impl<'a, L: Lanes> Sums<'a, L> {
     /// Means over both fluids of viscosity, damping and tension; only a fluid's own surface pulls.
     #[inline(always)]
     fn mixed(&self, index: &[u32], at: usize) -> (L, L, L, L) {
-        let (mut viscosity, mut damping) = ([0.0f32; 8], [0.0f32; 8]);
-        let (mut stress, mut calm) = ([0.0f32; 8], [0.0f32; 8]);
-        for (k, &j) in index[at..at + 8].iter().enumerate() {
+        let (mut viscosity, mut damping) = ([0.0f32; 16], [0.0f32; 16]);
+        let (mut stress, mut calm) = ([0.0f32; 16], [0.0f32; 16]);
+        for (k, &j) in index[at..at + L::N].iter().enumerate() {
             let other = self.fluid[j as usize];
             let o = &self.c.fluids[other as usize];
             viscosity[k] = 0.5 * (self.own.viscosity + o.viscosity);
@@ -489,7 +489,7 @@ impl<'a, L: Lanes> Sums<'a, L> {
                 (stress[k], calm[k]) = (o.stress, o.calm);
             }
         }
-        // SAFETY: four arrays of eight.
+        // SAFETY: four arrays of as many as any lanes.
         unsafe {
             (
                 L::load(viscosity.as_ptr()),

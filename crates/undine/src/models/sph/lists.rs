@@ -1,6 +1,6 @@
 //! Packed lists of neighbours for the passes that do more than a sum over them.
 //!
-//! Only about one candidate in four is within h, so those are picked out first and then taken eight at a time, each as
+//! Only about one candidate in four is within h, so those are picked out first and then taken a vector at a time, each as
 //! one 32-byte record transposed while loading. (Computing on all candidates with masks was not timed against it.)
 
 use super::density::{images, load, square_distance};
@@ -8,20 +8,17 @@ use super::work::Work;
 use crate::neighbors::{BUNCH, Candidates, Chunk, Grid};
 use crate::simd::Lanes;
 
-/// The first n of eight bits.
-static KEEP: [u32; 9] = [0, 1, 3, 7, 15, 31, 63, 127, 255];
-
 /// Packed neighbour numbers of one particle, worked off before it can overflow.
 pub struct List {
     /// Numbers of the neighbours; one more vector past the end may be written.
-    pub index: [u32; 8 * List::CHUNKS + 16],
+    pub index: [u32; 16 * List::CHUNKS + 32],
     /// How many there are.
     pub len: usize,
 }
 
 impl Default for List {
     fn default() -> Self {
-        List { index: [0; 8 * List::CHUNKS + 16], len: 0 }
+        List { index: [0; 16 * List::CHUNKS + 32], len: 0 }
     }
 }
 
@@ -35,8 +32,8 @@ impl List {
     /// At most `CHUNKS` calls between two workings-off.
     #[inline(always)]
     unsafe fn push<L: Lanes>(&mut self, near: u32, first: u32) {
-        debug_assert!(self.len + 8 <= self.index.len());
-        // SAFETY: each call so far added at most eight.
+        debug_assert!(self.len + L::N <= self.index.len());
+        // SAFETY: each call so far added at most one vector.
         unsafe { L::store_set_bits(near, first, self.index.as_mut_ptr().add(self.len)) };
         self.len += near.count_ones() as usize;
     }
@@ -46,16 +43,12 @@ impl List {
 /// same: about half of each pass is the search.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
-    hits: Vec<Hits>,
+    /// Neighbours of a bunch within the L::N particles from `first` on, as [`Found::stride`] words: `first`, then
+    /// L::N bits for each particle of the bunch, of which bit k says that `first` + k is one of its neighbours.
+    hits: Vec<u32>,
     batches: Vec<Batch>,
-}
-
-/// Neighbours of a bunch within eight particles from `first` on: bit k of mask b says that `first` + k is one of
-/// particle b.
-#[derive(Clone, Copy, Debug)]
-struct Hits {
-    first: u32,
-    masks: [u8; BUNCH],
+    /// Lanes it was made with.
+    lanes: usize,
 }
 
 /// Up to [`List::CHUNKS`] hits of a bunch, seen from one periodic image.
@@ -71,8 +64,14 @@ pub struct Batch {
 }
 
 impl Found {
+    /// Words of one entry of `hits`.
+    const fn stride<L: Lanes>() -> usize {
+        1 + L::N * BUNCH / 32
+    }
+
     /// Forgets all, keeps the memory.
-    pub fn clear(&mut self) {
+    pub fn clear<L: Lanes>(&mut self) {
+        self.lanes = L::N;
         self.hits.clear();
         self.batches.clear();
     }
@@ -90,11 +89,14 @@ impl Found {
     /// Lists the neighbours of batch k, the lists being empty.
     #[inline(always)]
     pub fn list<L: Lanes>(&self, k: usize, lists: &mut [List; BUNCH]) -> Batch {
+        assert_eq!(self.lanes, L::N);
         let from = if k == 0 { 0 } else { self.batches[k - 1].end as usize };
-        for hits in &self.hits[from..self.batches[k].end as usize] {
-            for (list, mask) in lists.iter_mut().zip(hits.masks) {
+        for hits in self.hits[from..self.batches[k].end as usize].chunks_exact(Self::stride::<L>()) {
+            for (b, list) in lists.iter_mut().enumerate() {
+                let bit = b * L::N;
+                let mask = hits[1 + bit / 32] >> (bit % 32) & ((1 << L::N) - 1);
                 // SAFETY: a batch has at most as many hits as a list has room for.
-                unsafe { list.push::<L>(mask.into(), hits.first) };
+                unsafe { list.push::<L>(mask, hits[0]) };
             }
         }
         self.batches[k]
@@ -127,28 +129,33 @@ pub fn scan<L: Lanes>(
     chunks: &[Chunk],
 ) {
     debug_assert!(chunks.len() <= List::CHUNKS);
+    // (As q·q - 2p·q < 1 - p·p, with one q·q for the bunch, it is fewer operations but a longer chain: 3 % slower.)
     let q = images::<L>(points, shift);
-    if found.hits.capacity() - found.hits.len() < chunks.len() {
+    let stride = Found::stride::<L>();
+    if found.hits.capacity() - found.hits.len() < stride * chunks.len() {
         // By an eighth, not by doubling: this is a good part of all memory.
-        found.hits.reserve_exact(chunks.len() + found.hits.len() / 8);
+        found.hits.reserve_exact(stride * chunks.len() + found.hits.len() / 8);
     }
     for c in chunks {
         // SAFETY: candidates are below the number of particles.
         let at = unsafe { load::<L>(work, c.first) };
-        let keep = KEEP[c.count.min(8) as usize];
-        let mut masks = [0; BUNCH];
+        let mut masks = [0; 2];
         for b in 0..BUNCH {
-            let near = square_distance(q[b], at).below(L::splat(1.0)) & keep;
-            masks[b] = near as u8;
-            // SAFETY: a list has room for eight from each of so many chunks.
+            let near = square_distance(q[b], at).first_below(L::splat(1.0), c.count);
+            masks[b * L::N / 32] |= near << (b * L::N % 32);
+            // SAFETY: a list has room for a vector from each of so many chunks.
             unsafe { lists[b].push::<L>(near, c.first) };
         }
         // Written always and kept if any bit is set: no branch to guess.
         let at = found.hits.len();
         // SAFETY: room for all chunks was reserved.
         unsafe {
-            found.hits.as_mut_ptr().add(at).write(Hits { first: c.first, masks });
-            found.hits.set_len(at + usize::from(u32::from_ne_bytes(masks) != 0));
+            let to = found.hits.as_mut_ptr().add(at);
+            to.write(c.first);
+            for k in 1..stride {
+                to.add(k).write(masks[k - 1]);
+            }
+            found.hits.set_len(at + if masks[0] | masks[1] != 0 { stride } else { 0 });
         }
     }
     found.end(shift, count);
@@ -160,8 +167,9 @@ pub fn search<L: Lanes>(work: &Work, grid: &Grid, first: usize, end: usize, foun
     let mut lists: [List; BUNCH] = Default::default();
     let mut candidates = Candidates::default();
     let mut i = first;
+    found.clear::<L>();
     while i < end {
-        let (n, points) = work.bunch(grid, i, end, &mut candidates);
+        let (n, points) = work.bunch::<L>(grid, i, end, &mut candidates);
         for (shift, chunks) in candidates.groups() {
             for chunks in chunks.chunks(List::CHUNKS) {
                 scan::<L>(&mut lists, found, work, (n, &points), shift, chunks);
@@ -175,9 +183,13 @@ pub fn search<L: Lanes>(work: &Work, grid: &Grid, first: usize, end: usize, foun
     }
 }
 
-/// Fills the last vector of a list up with particle i, so that it can be read in eights.
+/// Fills the last vector of a list up with particle i, so that it can be read in vectors.
 #[inline(always)]
-pub fn pad(list: &mut List, i: usize) {
+pub fn pad<L: Lanes>(list: &mut List, i: usize) {
     // SAFETY: the list keeps room for two more vectors.
-    unsafe { list.index.as_mut_ptr().add(list.len).cast::<[u32; 8]>().write_unaligned([i as u32; 8]) };
+    let to = unsafe { list.index.as_mut_ptr().add(list.len) };
+    for k in 0..L::N {
+        // SAFETY: as above.
+        unsafe { to.add(k).write(i as u32) };
+    }
 }

@@ -39,6 +39,7 @@ use crate::checkpoint::{CheckpointError, CheckpointReader, CheckpointWriter};
 use crate::frame::{Field, FieldData, Frame};
 use crate::neighbors::{Candidates, Grid, Period, is_neighbor};
 use crate::scene::{Kernels, PressureKind, Scene, TensionKind};
+use crate::simd::Portable;
 use crate::state::particles::{BLOCK, Particles};
 
 /// A particle faster than this many speeds of sound is running away.
@@ -96,8 +97,8 @@ impl Sph {
         &self.particles
     }
 
-    /// First half-kick, drift, collisions (leap-frog in its kick-drift-kick form).
-    fn advance(&mut self, dt: f64, around: &Around) {
+    /// First half-kick, drift, collisions (leap-frog in its kick-drift-kick form). Says whether all are still somewhere.
+    fn advance(&mut self, dt: f64, around: &Around) -> bool {
         let half = (0.5 * dt) as f32;
         let period = self.period;
         let Particles { x, y, z, velocity, acceleration, .. } = &mut self.particles;
@@ -108,11 +109,13 @@ impl Sph {
             velocity.par_chunks_mut(BLOCK),
             acceleration.par_chunks(BLOCK),
         );
-        blocks.into_par_iter().for_each(|(x, y, z, velocity, acceleration)| {
+        let somewhere = blocks.into_par_iter().map(|(x, y, z, velocity, acceleration)| {
+            // No number once any of them is none.
+            let mut sum = 0.0;
             for (k, v) in velocity.iter_mut().enumerate() {
-                let a = acceleration[k];
-                *v = std::array::from_fn(|c| v[c] + half * a[c]);
-                let mut fast = glam::Vec3::from(*v).as_dvec3();
+                let kicked = glam::Vec3::from(*v) + half * glam::Vec3::from(acceleration[k]);
+                *v = kicked.into();
+                let mut fast = kicked.as_dvec3();
                 let before = fast;
                 let from = DVec3::new(x[k], y[k], z[k]);
                 let mut p = around.walls.collide(from, from + fast * dt, &mut fast, dt);
@@ -127,8 +130,11 @@ impl Sph {
                     *v = fast.as_vec3().to_array();
                 }
                 [x[k], y[k], z[k]] = p.to_array();
+                sum += p.element_sum() * 0.0;
             }
+            sum == 0.0
         });
+        somewhere.reduce(|| true, |a, b| a && b)
     }
 
     /// Sorts, then densities and pressures.
@@ -164,14 +170,13 @@ impl Sph {
             self.forces.apply(&self.work, &self.grid, &mut self.particles, around, &self.walls, half);
     }
 
-    /// Stops before a particle that is nowhere is sorted: the forces of the first step come from a scene, those of
+    /// The particle that is nowhere and must not be sorted: the forces of the first step come from a scene, those of
     /// a resumed one from a file, and neither went through [`Sph::guard`].
-    fn guard_places(&self, time: f64) -> Result<(), Trouble> {
+    fn lost(&self, time: f64) -> Trouble {
         let Particles { x, y, z, velocity, id, .. } = &self.particles;
-        let lost = |i: &usize| !(x[*i] + y[*i] + z[*i]).is_finite();
-        let Some(i) = (0..x.len()).into_par_iter().find_first(lost) else { return Ok(()) };
+        let i = (0..x.len()).find(|&i| !(x[i] + y[i] + z[i]).is_finite()).unwrap_or(0);
         let value = f64::from(glam::Vec3::from(velocity[i]).length());
-        Err(Trouble { term: "velocity", value, particle: id[i], position: [x[i], y[i], z[i]], time })
+        Trouble { term: "velocity", value, particle: id[i], position: [x[i], y[i], z[i]], time }
     }
 
     /// Stops a state that must not go on and names the term to blame.
@@ -201,8 +206,9 @@ impl Solver for Sph {
     }
 
     fn step(&mut self, dt: f64, around: &Around, passes: &mut Passes) -> Result<(), Trouble> {
-        passes.time("move", || self.advance(dt, around));
-        self.guard_places(around.time)?;
+        if !passes.time("move", || self.advance(dt, around)) {
+            return Err(self.lost(around.time));
+        }
         self.sort_and_sum(dt, around, passes);
         passes.time("force", || self.forces(around, (0.5 * dt) as f32));
         self.guard(around.time)
@@ -233,7 +239,7 @@ impl Solver for Sph {
         let reach = (distance / self.params.h) as f32;
         let mut candidates = Candidates::default();
         // These reach h; emitters ask for less.
-        self.grid.candidates_anywhere(p, p, &mut candidates);
+        self.grid.candidates_anywhere::<Portable>(p, p, &mut candidates);
         candidates.groups().any(|(shift, chunks)| {
             chunks.iter().flat_map(|c| c.range()).any(|j| {
                 let q = self.work.at(j);

@@ -8,6 +8,7 @@ use super::work::{VOLUME, Work};
 use crate::kernels::{Cored, Kernel, Poly6, Spiky, Viscosity, Wide};
 use crate::neighbors::{Candidates, Grid};
 use crate::scene::{Kernels, TensionKind};
+use crate::simd::Portable;
 use crate::state::particles::Particles;
 
 /// What a neighbour is to the equations.
@@ -122,7 +123,7 @@ pub fn largest_term(
     };
     let mut around = Vec::new();
     let mut candidates = Candidates::default();
-    grid.candidates(at, at, &mut candidates);
+    grid.candidates::<Portable>(at, at, &mut candidates);
     for (shift, chunks) in candidates.groups() {
         for j in chunks.iter().flat_map(|c| c.range()) {
             let q = work.at(j);

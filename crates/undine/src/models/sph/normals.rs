@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use super::params::Params;
 use super::work::{VOLUME, Work};
 use crate::neighbors::{Candidates, Grid};
+use crate::simd::Portable;
 
 /// Below this |∇c|·h a particle is inside the fluid and gets no normal (eq. 23). A flat surface has 1.1.
 pub const SURFACE: f32 = 0.5;
@@ -19,7 +20,7 @@ pub fn normals(work: &Work, grid: &Grid, p: &Params) -> Vec<[f32; 3]> {
         .map_init(Candidates::default, |candidates, i| {
             let at = work.at(i);
             let mut n = [0.0f32; 3];
-            grid.candidates(at, at, candidates);
+            grid.candidates::<Portable>(at, at, candidates);
             for (shift, chunks) in candidates.groups() {
                 for r in chunks.iter().flat_map(|c| &work.records[c.range()]) {
                     let d: [f32; 3] = std::array::from_fn(|a| at[a] + shift[a] - r[a]);

@@ -150,6 +150,18 @@ fn forces_are_the_same_without_simd() {
     });
 }
 
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn forces_and_densities_are_the_same_with_avx2() {
+    use crate::simd::{Avx2, avx2_available};
+    if avx2_available() {
+        densities_agree("mueller", |sph, records| sums_in::<Avx2>(&sph.work, &sph.grid, 0, records));
+        forces_agree(|sph, out| {
+            sph.forces.pairs_with::<Avx2>(&sph.work, &sph.grid, &sph.particles.fluid, 0, out, None)
+        });
+    }
+}
+
 #[test]
 fn forces_are_the_same_from_the_neighbours_that_the_density_pass_found() {
     forces_agree(|sph, out| {

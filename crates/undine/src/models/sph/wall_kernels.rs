@@ -24,19 +24,29 @@ pub struct WallKernels {
     pub h: f64,
     /// Which kernels.
     pub kernels: Kernels,
-    /// Relative density held by the wall.
-    density: Vec<f32>,
-    /// Σ V ∇W_spiky of the wall, away from it, 1/m.
-    gradient: Vec<f32>,
-    /// Σ V ∇²W_viscosity of the wall, 1/m².
-    laplacian: Vec<f32>,
-    /// Σ V ∇c of the wall, away from it, × h.
-    color: Vec<f32>,
-    /// Share of Σ V x ∂W/∂x, along the wall, that lies in the wall.
-    along: Vec<f32>,
-    /// Share of Σ V y ∂W/∂y, across it.
-    across: Vec<f32>,
+    /// Samples per metre.
+    scale: f64,
+    /// At equal distances from 0 to h.
+    samples: Vec<Sample>,
 }
+
+/// Sums over the layers of a wall, side by side so that one look finds all.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(32))]
+struct Sample([f32; 8]);
+
+/// Slot of a [`Sample`]: relative density held by the wall.
+const DENSITY: usize = 0;
+/// Σ V ∇W_spiky of the wall, away from it, 1/m.
+const GRADIENT: usize = 1;
+/// Σ V ∇²W_viscosity of the wall, 1/m².
+const LAPLACIAN: usize = 2;
+/// Σ V ∇c of the wall, away from it, × h.
+const COLOR: usize = 3;
+/// Share of Σ V x ∂W/∂x, along the wall, that lies in the wall.
+const ALONG: usize = 4;
+/// Share of Σ V y ∂W/∂y, across it.
+const ACROSS: usize = 5;
 
 /// What the walls do to one particle.
 #[derive(Clone, Copy, Debug, Default)]
@@ -67,23 +77,38 @@ impl WallAction {
     }
 }
 
+/// What walls add to the sums of the continuity pass.
+#[derive(Clone, Copy, Debug)]
+pub struct WallRate {
+    /// Rate of density, positive when approaching, 1/s.
+    pub rate: f32,
+    /// Gradient of the colour field × h: walls count as filled, so that fluid meets them at a right angle.
+    pub color: DVec3,
+    /// As [`WallKernels::density`].
+    pub density: f32,
+}
+
 impl WallKernels {
     /// Tables for these parameters.
     pub fn new(p: &Params) -> Self {
         let (h, d) = (p.h, p.spacing);
         // Sum over layers at depths (k+½)Δ of f, the integral over a plane at distance z in units of h.
-        let table = |f: &dyn Fn(f64) -> f64| -> Vec<f32> {
-            (0..=SAMPLES)
-                .map(|i| {
-                    let at = h * i as f64 / SAMPLES as f64;
-                    let layers = (h / d).ceil() as usize + 1;
-                    (0..layers)
-                        .map(|k| (at + (k as f64 + 0.5) * d) / h)
-                        .filter(|s| *s < 1.0)
-                        .map(|s| d * f(s))
-                        .sum::<f64>() as f32
-                })
-                .collect()
+        let mut walls = WallKernels {
+            h,
+            kernels: p.kernels,
+            scale: SAMPLES as f64 / h,
+            samples: vec![Sample::default(); SAMPLES + 1],
+        };
+        let mut table = |slot: usize, f: &dyn Fn(f64) -> f64| {
+            for (i, sample) in walls.samples.iter_mut().enumerate() {
+                let at = h * i as f64 / SAMPLES as f64;
+                let layers = (h / d).ceil() as usize + 1;
+                sample.0[slot] = (0..layers)
+                    .map(|k| (at + (k as f64 + 0.5) * d) / h)
+                    .filter(|s| *s < 1.0)
+                    .map(|s| d * f(s))
+                    .sum::<f64>() as f32;
+            }
         };
         // Integrals over a plane at distance z = s h: of W, 2π ∫_z^h W r dr; of ∇W, of which only the part along
         // the normal is left, -2π z W(z); of the Laplacian likewise.
@@ -103,17 +128,12 @@ impl WallKernels {
                 Box::new(|s| 4.0 * PI * f / h.powi(3) * cored(s) / p.lattice_gradient),
             ),
         };
-        let mut walls = WallKernels {
-            h,
-            kernels: p.kernels,
-            density: table(&density),
-            gradient: table(&gradient),
-            laplacian: table(&laplacian),
-            along: table(&density),
-            color: table(&|s| s * w(s).powi(2)),
-            across: Vec::new(),
-        };
-        walls.across = table(&|s| s * h * gradient(s));
+        table(DENSITY, &density);
+        table(GRADIENT, &gradient);
+        table(LAPLACIAN, &laplacian);
+        table(COLOR, &|s| s * w(s).powi(2));
+        table(ALONG, &density);
+        table(ACROSS, &|s| s * h * gradient(s));
         // A smeared layer is not quite a lattice layer: fit both parts at half a spacing, where fluid at rest is.
         let w = |r: f64| match p.kernels {
             Kernels::Mueller => Poly6(h).w(r),
@@ -125,10 +145,6 @@ impl WallKernels {
         };
         let missing = 1.0 - half_space_sum(d, h, 0, |_, r| w(r)) / p.lattice;
         let push = lattice_sum(d, h, |x, r| if x[1] > 0.0 { -slope(r) * x[1] / r } else { 0.0 });
-        let (fit_density, fit_gradient) = (
-            missing as f32 / walls.look(&walls.density, 0.5 * d),
-            push as f32 / walls.look(&walls.gradient, 0.5 * d),
-        );
         let moment = |a: usize, half: bool| {
             lattice_sum(d, h, |x, r| {
                 if x[1] > 0.0 || !half { -slope(r) * x[a] * x[a] / r.max(1e-9 * h) } else { 0.0 }
@@ -136,44 +152,49 @@ impl WallKernels {
         };
         let color =
             lattice_sum(d, h, |x, r| if x[1] > 0.0 { -Wide(h).derivative(r) * x[1] / r * h } else { 0.0 });
-        let fit_color = color as f32 / walls.look(&walls.color, 0.5 * d);
-        let fit_along = (moment(0, true) / moment(0, false)) as f32 / walls.look(&walls.along, 0.5 * d);
-        let fit_across = (moment(1, true) / moment(1, false)) as f32 / walls.look(&walls.across, 0.5 * d);
-        walls.color.iter_mut().for_each(|v| *v *= fit_color);
-        walls.along.iter_mut().for_each(|v| *v *= fit_along);
-        walls.across.iter_mut().for_each(|v| *v *= fit_across);
-        walls.density.iter_mut().for_each(|v| *v *= fit_density);
-        walls.gradient.iter_mut().for_each(|v| *v *= fit_gradient);
+        let at_rest = walls.look(0.5 * d);
+        let right = [
+            (DENSITY, missing),
+            (GRADIENT, push),
+            (COLOR, color),
+            (ALONG, moment(0, true) / moment(0, false)),
+            (ACROSS, moment(1, true) / moment(1, false)),
+        ];
+        for (slot, right) in right {
+            walls.samples.iter_mut().for_each(|s| s.0[slot] *= right as f32 / at_rest[slot]);
+        }
         walls
     }
 
-    fn look(&self, table: &[f32], distance: f64) -> f32 {
-        let t = (distance.max(0.0) / self.h * SAMPLES as f64).min(SAMPLES as f64);
-        let i = (t as usize).min(SAMPLES - 1);
-        let f = t as f32 - i as f32;
-        table[i] + f * (table[i + 1] - table[i])
+    /// The sums at a distance from the wall.
+    #[inline(always)]
+    fn look(&self, distance: f64) -> [f32; 8] {
+        let t = ((distance * self.scale) as f32).clamp(0.0, SAMPLES as f32);
+        let i = (t as u32 as usize).min(SAMPLES - 1);
+        let f = t - i as f32;
+        let (a, b) = (&self.samples[i].0, &self.samples[i + 1].0);
+        std::array::from_fn(|k| a[k] + f * (b[k] - a[k]))
     }
 
     /// Relative density the walls hold at a place: 1 - Π(1 - part), exact where two meet at a right angle.
     #[inline]
     pub fn density(&self, walls: &Walls, p: DVec3) -> f32 {
         let mut free = 1.0;
-        walls.contacts(p, self.h, |c| free *= 1.0 - self.look(&self.density, c.distance));
+        walls.contacts(p, self.h, |c| free *= 1.0 - self.look(c.distance)[DENSITY]);
         1.0 - free
     }
 
-    /// What walls add to the sums of the continuity pass for a particle at p moving at `v`: the rate of density
-    /// (positive when approaching), 1/s; the gradient of the colour field × h (walls count as filled: fluid meets
-    /// them at a right angle).
+    /// What walls add to the sums of the continuity pass for a particle at p moving at `v`.
     #[inline]
-    pub fn rate(&self, walls: &Walls, p: DVec3, v: DVec3) -> (f32, DVec3) {
-        let (mut rate, mut color) = (0.0, DVec3::ZERO);
+    pub fn rate(&self, walls: &Walls, p: DVec3, v: DVec3) -> WallRate {
+        let (mut rate, mut free, mut color) = (0.0, 1.0, DVec3::ZERO);
         walls.contacts(p, self.h, |c| {
-            let gradient = self.look(&self.gradient, c.distance);
-            rate += gradient * (c.velocity - v).dot(c.normal) as f32;
-            color -= c.normal * f64::from(self.look(&self.color, c.distance));
+            let sums = self.look(c.distance);
+            rate += sums[GRADIENT] * (c.velocity - v).dot(c.normal) as f32;
+            color -= c.normal * f64::from(sums[COLOR]);
+            free *= 1.0 - sums[DENSITY];
         });
-        (rate, color)
+        WallRate { rate, color, density: 1.0 - free }
     }
 
     /// What the walls do to a particle at p moving at `v`, with gravity g.
@@ -183,21 +204,21 @@ impl WallKernels {
         let mut free = 1.0;
         walls.contacts(p, self.h, |c| {
             // The gradient of the density above by the product rule, part by part.
-            let part = f64::from(self.look(&self.density, c.distance));
-            let gradient = f64::from(self.look(&self.gradient, c.distance));
+            let sums = self.look(c.distance).map(f64::from);
+            let (part, gradient) = (sums[DENSITY], sums[GRADIENT]);
             let relative = v - c.velocity;
             let towards = (-relative.dot(c.normal)).max(0.0);
             act.gradient = act.gradient * (1.0 - part) + c.normal * (gradient * free);
             act.approach += c.normal * (gradient * towards);
             if c.slip == Slip::NoSlip {
-                act.drag -= relative * f64::from(self.look(&self.laplacian, c.distance));
+                act.drag -= relative * sums[LAPLACIAN];
             }
             free *= 1.0 - part;
             if act.count < 4 {
-                act.sides[act.count] = (c.normal, f64::from(self.look(&self.along, c.distance)));
+                act.sides[act.count] = (c.normal, sums[ALONG]);
                 act.count += 1;
             }
-            act.weight -= c.normal * (g.dot(c.normal) * f64::from(self.look(&self.across, c.distance)));
+            act.weight -= c.normal * (g.dot(c.normal) * sums[ACROSS]);
         });
         act
     }

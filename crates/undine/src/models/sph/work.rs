@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use super::lists::Found;
 use crate::neighbors::{BUNCH, Candidates, Grid};
+use crate::simd::Lanes;
 use crate::state::particles::{BLOCK, Particles};
 
 /// Slot of a [`Record`]: pressure, Pa.
@@ -18,7 +19,7 @@ pub type Record = [f32; 8];
 /// Working arrays, kept between steps.
 #[derive(Clone, Debug, Default)]
 pub struct Work {
-    /// Local coordinates, units of h, each with eight more entries so that full vectors can be read at the end.
+    /// Local coordinates, units of h, each with 16 more entries so that full vectors can be read at the end.
     pub x: Vec<f32>,
     /// See `x`.
     pub y: Vec<f32>,
@@ -51,7 +52,7 @@ impl Work {
         let n = particles.len();
         self.n = n;
         for a in [&mut self.x, &mut self.y, &mut self.z] {
-            a.resize(n + 8, f32::MAX);
+            a.resize(n + 16, f32::MAX);
             // The tail is masked out of every result; any finite value does.
             a[n..].fill(0.0);
         }
@@ -79,7 +80,7 @@ impl Work {
     /// The next bunch of particles from i on, before `end`, and its candidates: how many there are and their
     /// coordinates, those of the last repeated.
     #[inline(always)]
-    pub fn bunch(
+    pub fn bunch<L: Lanes>(
         &self,
         grid: &Grid,
         i: usize,
@@ -96,7 +97,7 @@ impl Work {
                 high[a] = high[a].max(point[a]);
             }
         }
-        grid.candidates(low, high, out);
+        grid.candidates::<L>(low, high, out);
         (n, points)
     }
 
