@@ -124,7 +124,7 @@ fn a_switch_turns_an_emitter_on_and_off_from_the_file_and_live() {
     run(&mut world, 0.3);
     let first = world.len();
     assert!(first.abs_diff(10 * per_layer) <= per_layer, "{first} in layers of {per_layer}");
-    world.input(Action::Switch { name: "tap".into(), on: true });
+    world.input(Action::Switch { name: "tap".into(), on: true }).unwrap();
     run(&mut world, 0.4);
     assert!((world.len() - first).abs_diff(10 * per_layer) <= per_layer, "{}", world.len() - first);
 }
@@ -150,7 +150,7 @@ fn the_cap_on_particles_holds_and_outflow_makes_room_again() {
     run(&mut world, 0.5);
     assert_eq!(world.len(), 250);
     assert!(world.is_capped());
-    world.input(Action::Switch { name: "drain".into(), on: true });
+    world.input(Action::Switch { name: "drain".into(), on: true }).unwrap();
     world.step().unwrap_or_else(|e| panic!("{e}"));
     run(&mut world, 0.53);
     assert!(world.len() < 250 && !world.is_empty(), "{}", world.len());
