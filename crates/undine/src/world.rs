@@ -184,7 +184,12 @@ impl World {
     /// What the world looks like now.
     pub fn frame(&self) -> Frame {
         let around = Around { time: self.clock.time, walls: &self.walls, fields: &self.fields };
-        Frame { index: self.clock.frame, time: self.clock.time, ..self.solver.frame(&around) }
+        Frame {
+            index: self.clock.frame,
+            time: self.clock.time,
+            gravity: Some(self.fields.gravity.to_array()),
+            ..self.solver.frame(&around)
+        }
     }
 
     /// The scene.

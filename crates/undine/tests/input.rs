@@ -3,6 +3,7 @@
 
 use glam::DVec3;
 use undine::checkpoint::{CheckpointReader, CheckpointWriter};
+use undine::probe::Probes;
 use undine::scene::{Action, Event, Scene};
 use undine::world::World;
 
@@ -66,6 +67,40 @@ fn refused_input_leaves_the_run_as_it_would_have_been() {
     }
     assert!(with.record().is_empty());
     assert_eq!(with.frame(), without.frame());
+}
+
+#[test]
+fn the_energy_probe_follows_a_change_of_gravity_and_energy_is_kept_after_it() {
+    let text = r#"
+[time]
+frame_rate = 100
+[model]
+spacing = 0.1
+[[fluid]]
+viscosity = 0
+surface_tension = 0
+shape = { box = { min = [0, 0, 0], max = [0.1, 0.1, 0.1] } }
+[[probe]]
+kind = "energy"
+[[event]]
+time = 0.05
+set = { key = "gravity", value = [0, -2, 0] }
+"#;
+    let scene = Scene::parse(text, "fall.toml", std::path::Path::new("."), &[]).unwrap().scene;
+    let probes = Probes::new(&scene);
+    let mut world = World::new(scene).unwrap();
+    // One particle of 1 kg in free fall: ½v² = gs before the change, and the sum stays after it.
+    let mut sums = Vec::new();
+    for _ in 0..40 {
+        world.advance_frame().unwrap();
+        let values = probes.measure(&world.frame());
+        sums.push(values[0] + values[1]);
+    }
+    let start = 9.81 * 0.05;
+    assert!(sums[..5].iter().all(|e| (e - start).abs() < 1e-4), "{sums:?}");
+    let after = sums[5];
+    assert!((after - start).abs() > 0.1, "the change does work: {sums:?}");
+    assert!(sums[5..].iter().all(|e| (e - after).abs() < 1e-4), "{sums:?}");
 }
 
 #[test]

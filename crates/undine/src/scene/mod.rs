@@ -419,7 +419,7 @@ pub enum ProbeKind {
     Flow,
     /// Position and velocity of a solid's centre.
     Body,
-    /// Kinetic and potential energy, J.
+    /// Kinetic energy and potential energy in the gravity in force (zero at the origin), J.
     Energy,
     /// Momentum, kg m/s (three columns).
     Momentum,
