@@ -13,7 +13,6 @@ failure. Exit 0 if all agree.
 
 import argparse
 import pathlib
-import struct
 import sys
 import xml.etree.ElementTree as ET
 
@@ -21,56 +20,9 @@ import numpy as np
 
 from check_imports import check_imports
 from check_surfaces import check_surfaces
+from readers import read_plain_bgeo, read_plain_ply, read_vtp, stack
 
 SCALARS = ["density", "pressure", "fluid", "id"]
-
-
-def read_plain_ply(path):
-    """PLY by its definition: columns of the vertices, as arrays, and the comments."""
-    types = {"float": "<f4", "uchar": "u1", "uint": "<u4"}
-    data = path.read_bytes()
-    end = data.index(b"end_header\n") + len(b"end_header\n")
-    lines = data[:end].decode("ascii").splitlines()
-    assert lines[:2] == ["ply", "format binary_little_endian 1.0"], lines[:2]
-    names, count, element = [], 0, None
-    for line in lines:
-        words = line.split()
-        if words[0] == "element":
-            element = words[1]
-            if element == "vertex":
-                count = int(words[2])
-        elif words[0] == "property" and element == "vertex":
-            names.append((words[2], types[words[1]]))
-    comments = [line.split(None, 1)[1] for line in lines if line.startswith("comment ")]
-    rows = np.frombuffer(data, np.dtype(names), count, end)
-    return rows, comments, len(data) - end - rows.nbytes
-
-
-def read_plain_bgeo(path):
-    """Classic BGEO version 5 by its definition: attributes by name."""
-    data = path.read_bytes()
-    at = 0
-
-    def take(form):
-        nonlocal at
-        values = struct.unpack_from(">" + form, data, at)
-        at += struct.calcsize(">" + form)
-        return values
-
-    assert take("4sc") == (b"Bgeo", b"V")
-    version, points, prims, pgroups, rgroups, pattrs, vattrs, rattrs, attrs = take("9i")
-    assert version == 5 and (prims, pgroups, rgroups, vattrs, rattrs, attrs) == (0,) * 6
-    columns = [("P", ">f4", 3), ("w", ">f4", 1)]
-    for _ in range(pattrs):
-        (length,) = take("H")
-        (name,) = take(f"{length}s")
-        size, kind = take("Hi")
-        take(f"{size}i")
-        columns.append((name.decode(), {0: ">f4", 1: ">i4", 5: ">f4"}[kind], size))
-    rows = np.frombuffer(data, np.dtype([(n, t, s) if s > 1 else (n, t) for n, t, s in columns]), points, at)
-    assert data[at + rows.nbytes:] == b"\x00\xff", "the end is not 00 ff"
-    assert np.all(rows["w"] == 1)
-    return rows
 
 
 class Checker:
@@ -95,10 +47,6 @@ class Checker:
             print(f"skipped: {name} is not installed")
         self.skipped.add(name)
         return None
-
-
-def stack(rows, names):
-    return np.stack([rows[n] for n in names], axis=1)
 
 
 def check_ply(check, path):
@@ -137,18 +85,11 @@ def check_ply(check, path):
 
 
 def check_vtp(check, path, rows, time):
-    if not check.module("vtk"):
+    data = read_vtp(check, path)
+    if data is None:
         return
     from vtkmodules.util.numpy_support import vtk_to_numpy
-    from vtkmodules.vtkIOXML import vtkXMLPolyDataReader
 
-    reader = vtkXMLPolyDataReader()
-    reader.SetFileName(str(path))
-    errors = []
-    reader.AddObserver("ErrorEvent", lambda *_: errors.append(1))
-    reader.Update()
-    check.same(f"{path.name}: vtk errors", len(errors), 0)
-    data = reader.GetOutput()
     count = len(rows)
     check.same(f"{path.name}: points", data.GetNumberOfPoints(), count)
     check.same(f"{path.name}: vertices", data.GetNumberOfVerts(), count)

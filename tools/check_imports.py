@@ -11,6 +11,8 @@ import tempfile
 
 import numpy as np
 
+from readers import read_plain_ply, stack
+
 
 def cloud():
     random = np.random.default_rng(1)
@@ -109,8 +111,6 @@ def numpy_files(work, data):
 
 
 def check_imports(check, reader, folder):
-    import check_exports
-
     data = cloud()
     with tempfile.TemporaryDirectory() as work:
         work = pathlib.Path(work)
@@ -127,7 +127,7 @@ def check_imports(check, reader, folder):
             if not out.exists():
                 check.same(f"{path.name}: read", False, True)
                 continue
-            rows, _, _ = check_exports.read_plain_ply(out)
+            rows, _, _ = read_plain_ply(out)
             # VTK's legacy text has six digits of a float.
             rough = path.suffix == ".vtk" and path.stem.endswith(("42-0", "51-0"))
 
@@ -136,9 +136,9 @@ def check_imports(check, reader, folder):
                     ours = theirs
                 check.same(f"{path.name}: {what}", ours, theirs)
 
-            same("positions", check_exports.stack(rows, "xyz"), data["position"])
+            same("positions", stack(rows, "xyz"), data["position"])
             if path.suffix not in (".npy", ".xyz"):
-                same("velocity", check_exports.stack(rows, ["vx", "vy", "vz"]), data["velocity"])
+                same("velocity", stack(rows, ["vx", "vy", "vz"]), data["velocity"])
                 same("density", rows["density"], data["density"])
                 same("id", rows["id"], data["id"].astype("u4"))
         # Our own, once more packed by Python.
@@ -146,7 +146,7 @@ def check_imports(check, reader, folder):
             (work / "packed.bgeo").write_bytes(gzip.compress(bgeo.read_bytes()))
             out = work / "packed.ply"
             subprocess.run([reader, str(work / "packed.bgeo"), str(out)], check=True)
-            ours, _, _ = check_exports.read_plain_ply(out)
-            rows, _, _ = check_exports.read_plain_ply(bgeo.with_suffix(".ply"))
+            ours, _, _ = read_plain_ply(out)
+            rows, _, _ = read_plain_ply(bgeo.with_suffix(".ply"))
             check.same("packed.bgeo", ours, rows)
         print(f"{len(files)} files of other programs read")

@@ -14,30 +14,9 @@ import tempfile
 
 import numpy as np
 
+from readers import read_plain_ply, read_surface, read_vtp, stack
+
 SIZE = (96, 54)
-
-
-def read_surface(path):
-    """A PLY surface by its definition: vertex columns and triangles."""
-    data = path.read_bytes()
-    end = data.index(b"end_header\n") + len(b"end_header\n")
-    columns, counts, element = [], {}, None
-    for line in data[:end].decode("ascii").splitlines():
-        words = line.split()
-        if words[0] == "element":
-            element = words[1]
-            counts[element] = int(words[2])
-        elif words[0] == "property" and element == "vertex":
-            columns.append((words[2], {"float": "<f4", "uchar": "u1"}[words[1]]))
-    rows = np.frombuffer(data, np.dtype(columns), counts["vertex"], end)
-    face = np.dtype([("n", "u1"), ("v", "<u4", 3)])
-    faces = np.frombuffer(data, face, counts["face"], end + rows.nbytes)
-    assert end + rows.nbytes + faces.nbytes == len(data) and np.all(faces["n"] == 3)
-    return rows, faces["v"]
-
-
-def stack(rows, names):
-    return np.stack([rows[n] for n in names], axis=1)
 
 
 def volume(points, triangles):
@@ -74,18 +53,11 @@ def check_trimesh(check, path, rows, faces):
 
 
 def check_vtp(check, path, rows, faces):
-    if not check.module("vtk"):
+    data = read_vtp(check, path)
+    if data is None:
         return
     from vtkmodules.util.numpy_support import vtk_to_numpy
-    from vtkmodules.vtkIOXML import vtkXMLPolyDataReader
 
-    reader = vtkXMLPolyDataReader()
-    reader.SetFileName(str(path))
-    errors = []
-    reader.AddObserver("ErrorEvent", lambda *_: errors.append(1))
-    reader.Update()
-    check.same(f"{path.name}: vtk errors", len(errors), 0)
-    data = reader.GetOutput()
     check.same(f"{path.name}: points", vtk_to_numpy(data.GetPoints().GetData()), stack(rows, "xyz"))
     corners = vtk_to_numpy(data.GetPolys().GetConnectivityArray())
     check.same(f"{path.name}: triangles", corners.reshape(-1, 3), faces)
@@ -152,9 +124,7 @@ def check_usda(check, folder, surfaces):
         particles = folder / f"particles_{frame:04}.ply"
         if particles.exists():
             cloud = UsdGeom.Points(stage.GetPrimAtPath("/Run/Particles"))
-            import check_exports
-
-            points, _, _ = check_exports.read_plain_ply(particles)
+            points, _, _ = read_plain_ply(particles)
             check.same(f"{name}: particles", np.array(cloud.GetPointsAttr().Get(at)), stack(points, "xyz"))
             ids = np.array(cloud.GetIdsAttr().Get(at)).astype("u4")
             check.same(f"{name}: ids", ids, points["id"])

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times a step of Undine beside other weakly compressible SPH programs, on this machine, in one run.
 
-    cargo build --release --workspace && cargo build --release --example speed
+    cargo build --release --workspace && cargo bench -p undine --bench speed --no-run
     pip install numpy pySPlisHSPlasH taichi
     python3 tools/compare_peers.py [--particles 60000,250000] [--threads 2,1] [--json]
 
@@ -43,6 +43,14 @@ def run(command, environment):
     return done.stdout
 
 
+def built_bench(name):
+    """The program of a benchmark; cargo, which gives it a name of its own, tells which, and builds it if it is stale."""
+    command = ["cargo", "bench", "--quiet", "-p", "undine", "--bench", name, "--no-run", "--message-format=json"]
+    out = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout
+    built = (json.loads(line) for line in out.splitlines() if line.startswith("{"))
+    return next(pathlib.Path(m["executable"]) for m in built if m.get("executable") and m["target"]["name"] == name)
+
+
 def priority():
     """Command that puts a process ahead of other load, where that is allowed."""
     command = ["chrt", "-f", "50"]
@@ -63,20 +71,8 @@ def processor():
     return platform.processor() or platform.machine()
 
 
-def read_positions(path):
-    """Positions of a particle file: binary PLY whose first properties are float x, y, z."""
-    data = path.read_bytes()
-    end = data.index(b"end_header\n") + len(b"end_header\n")
-    sizes = {"float": "<f4", "double": "<f8", "uchar": "u1", "uint": "<u4"}
-    lines = [line.split() for line in data[:end].decode("ascii").splitlines()]
-    count = next(int(words[2]) for words in lines if words[:2] == ["element", "vertex"])
-    columns = [(words[2], sizes[words[1]]) for words in lines if words[0] == "property"]
-    vertices = np.frombuffer(data, dtype=columns, count=count, offset=end)
-    return np.stack([vertices[axis] for axis in "xyz"], axis=1)
-
-
 class Undine:
-    """examples/speed for the timing; the `undine` binary for where the particles are."""
+    """benches/speed for the timing; the `undine` binary for where the particles are."""
 
     def __init__(self, options, folder):
         self.speed, self.binary, self.folder = options.speed, options.undine, folder
@@ -84,7 +80,7 @@ class Undine:
 
     def time(self, particles, threads, steps, first):
         windows, out = [], ""
-        # The example prints the best of its windows; asked for one window, it prints that one.
+        # The benchmark prints the best of its windows; asked for one window, it prints that one.
         for _ in range(steps // dam.WINDOW):
             out = run(
                 [*first, self.speed, str(particles), str(dam.WINDOW)], {"RAYON_NUM_THREADS": str(threads)}
@@ -114,7 +110,7 @@ class Undine:
                 "mean": sum(result["passes"].values()) * 1e3 / result["steps"],
                 "steps": result["steps"],
                 "time": result["simulated"],
-                **dam.describe(read_positions(frame), particles),
+                **dam.describe(stack(read_plain_ply(frame)[0], "xyz"), particles),
             }
 
 
@@ -185,13 +181,14 @@ def main():
     )
     built = ROOT / "target" / "release"
     parser.add_argument("--undine", type=pathlib.Path, default=built / "undine", help="the binary")
-    parser.add_argument("--speed", type=pathlib.Path, default=built / "examples" / "speed", help="the example")
+    parser.add_argument("--speed", type=pathlib.Path, help="the built benchmark `speed` [default: as cargo has it]")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     options = parser.parse_args()
     sizes = [int(n) for n in options.particles.split(",")]
     threads = [int(n) for n in options.threads.split(",")]
     if options.steps < dam.WINDOW or options.rounds < 1:
         parser.error(f"at least one round and {dam.WINDOW} steps")
+    options.speed = options.speed or built_bench("speed")
     for path in (options.undine, options.speed):
         if not path.is_file():
             print(f"{path} is missing; build it as the head of this file says", file=sys.stderr)
@@ -330,9 +327,8 @@ def main():
 
 sys.path.insert(0, str(PEERS))
 try:
-    import numpy as np
-
     import dam_break as dam
+    from readers import read_plain_ply, stack
 except ImportError as missing:
     sys.exit(f"{missing}; pip install numpy")
 

@@ -1,6 +1,6 @@
 """The dam break every peer runs, and how its steps are timed.
 
-The scene is that of crates/undine/examples/speed.rs: a column of 1 x 1 x 0.5 m in a tank of 2.5 x 2 x 0.5 m,
+The scene is that of crates/undine/benches/speed.rs: a column of 1 x 1 x 0.5 m in a tank of 2.5 x 2 x 0.5 m,
 y up. SI units throughout.
 """
 
@@ -21,12 +21,12 @@ EXPONENT = 7
 VISCOSITY = 0.01
 
 WARM_UP = 20
-# examples/speed.rs times windows of this many steps; the peers are timed the same way.
+# benches/speed.rs times windows of this many steps; the peers are timed the same way.
 WINDOW = 3
 
 
 def spacing(wanted):
-    """Particle spacing for about `wanted` particles, the same formula as examples/speed.rs."""
+    """Particle spacing for about `wanted` particles, the same formula as benches/common."""
     return (COLUMN[0] * COLUMN[1] * COLUMN[2] / wanted) ** (1.0 / 3.0)
 
 

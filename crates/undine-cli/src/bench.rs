@@ -186,16 +186,22 @@ fn measure(case: &Case, steps: u64) -> Result<Row> {
     for _ in 0..steps {
         world.step()?;
     }
+    let seconds = begin.elapsed().as_secs_f64();
+    Ok(row(case, name, &world, steps, seconds, world.passes().times()))
+}
+
+/// A row of so many steps that took `seconds` in all.
+fn row(case: &Case, name: String, world: &World, steps: u64, seconds: f64, passes: &[(&str, f64)]) -> Row {
     let ms = |seconds: f64| 1e3 * seconds / steps as f64;
-    Ok(Row {
+    Row {
         name,
         particles: world.len() as u64,
         threads: rayon::current_num_threads(),
         steps,
-        ms_per_step: ms(begin.elapsed().as_secs_f64()),
-        passes: world.passes().times().iter().map(|(name, s)| ((*name).to_owned(), ms(*s))).collect(),
+        ms_per_step: ms(seconds),
+        passes: passes.iter().map(|(name, s)| ((*name).to_owned(), ms(*s))).collect(),
         paper_ms: case.paper_ms,
-    })
+    }
 }
 
 /// Times the bare surface of the moving fluid, from the solver's densities; the fluid steps on between surfaces,
@@ -205,7 +211,7 @@ fn measure_surface(case: &Case, steps: u64) -> Result<Row> {
     let own = surface::Options::of_scene(world.scene());
     let plain = surface::Options::plain(surface::Method::ColorField);
     let options = surface::Options { cell: SURFACE_CELL, rest_density: own.rest_density, ..plain };
-    let mut passes: Vec<(String, f64)> = Vec::new();
+    let mut passes: Vec<(&str, f64)> = Vec::new();
     let mut seconds = 0.0;
     for _ in 0..steps {
         world.step()?;
@@ -216,20 +222,11 @@ fn measure_surface(case: &Case, steps: u64) -> Result<Row> {
         for (name, s) in spent.times() {
             match passes.iter_mut().find(|pass| pass.0 == *name) {
                 Some(pass) => pass.1 += s,
-                None => passes.push(((*name).to_owned(), *s)),
+                None => passes.push((name, *s)),
             }
         }
     }
-    let ms = |seconds: f64| 1e3 * seconds / steps as f64;
-    Ok(Row {
-        name,
-        particles: world.len() as u64,
-        threads: rayon::current_num_threads(),
-        steps,
-        ms_per_step: ms(seconds),
-        passes: passes.into_iter().map(|(name, s)| (name, ms(s))).collect(),
-        paper_ms: case.paper_ms,
-    })
+    Ok(row(case, name, &world, steps, seconds, &passes))
 }
 
 fn for_people(rows: &[Row]) -> String {

@@ -125,6 +125,42 @@ fn check_tells_counts_step_and_warnings() {
 }
 
 #[test]
+fn check_counts_what_emitters_will_add_within_their_times_switches_and_the_cap() {
+    let scratch = Scratch::new();
+    let scene = r#"
+        [time]
+        duration = 1
+        [model]
+        spacing = 0.05
+        [[fluid]]
+        shape = { box = { min = [0, 0, 0], max = [0.5, 0.5, 0.5] } }
+        [[emitter]]
+        shape = { disc = { center = [2, 2, 0], normal = [0, -1, 0], radius = 0.2 } }
+        speed = 1
+        switch = "on"
+        [[event]]
+        time = 0.5
+        switch = { name = "on" }
+    "#;
+    fs::write(scratch.path("tap.toml"), scene).unwrap();
+    let particles = |set: &str| {
+        let report = scratch.json(&["check", "tap.toml", "--json", "--set", set]);
+        assert_eq!(report["particles"], 1000);
+        report["bytes"].as_u64().unwrap() / 190
+    };
+    // Half a second at 1 m/s are 10 layers, and the first comes at once.
+    let half = particles("time.duration=1") - 1000;
+    assert!(half > 0 && half % 11 == 0, "{half}");
+    assert_eq!(particles("time.duration=1.5") - 1000, half / 11 * 21);
+    assert_eq!(particles("emitter.0.stop=0.75") - 1000, half / 11 * 6);
+    assert_eq!(particles("emitter.0.start=2"), 1000);
+    assert_eq!(particles("event.0.switch.on=false"), 1000);
+    assert_eq!(particles("model.max_particles=1100"), 1100);
+    let text = stdout(&scratch.undine(&["check", "tap.toml"]));
+    assert!(text.contains(&format!("up to {half}")), "{text}");
+}
+
+#[test]
 fn scenes_schema_and_bench_speak_json() {
     let scratch = Scratch::new();
     let list = scratch.json(&["scenes", "--json"]);

@@ -124,6 +124,7 @@ fn sample(index: u64, count: usize) -> Frame {
         time,
         spacing: 0.01,
         support: 0.02,
+        gravity: None,
         particles: Particles { position, fields },
         solids: vec![ball, cloth],
     }

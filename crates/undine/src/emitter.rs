@@ -1,11 +1,15 @@
 //! Sources of fluid. A disc sends out layers exactly one spacing apart, each placed where it would be by now, so
 //! that a stream has neither gaps nor overlaps whatever the steps; a volume keeps itself filled.
 
+mod forecast;
+
 use glam::DVec3;
 
 use crate::models::{Birth, Solver};
 use crate::scene::shape::Shape;
 use crate::scene::{Emitter, Scene};
+
+pub use forecast::{Forecast, forecast};
 
 /// A place is taken when a particle is nearer than this, × spacing: a stream that backs up is not crowded.
 const CROWDED: f64 = 0.7;

@@ -12,6 +12,8 @@ pub struct Frame {
     pub spacing: f64,
     /// Kernel support or influence radius, m.
     pub support: f64,
+    /// Gravity in force, m/s²; events may change it. `None` where it is not known, as of particles read from a file.
+    pub gravity: Option<[f64; 3]>,
     /// The fluid.
     pub particles: Particles,
     /// Mass-spring bodies.

@@ -11,6 +11,7 @@ pub mod fields;
 pub mod frame;
 pub mod import;
 pub mod kernels;
+pub mod misread;
 pub mod models;
 pub mod neighbors;
 pub mod picture;

@@ -24,6 +24,7 @@ pub struct Probes {
 #[derive(Clone, Debug)]
 struct Surroundings {
     spacing: f64,
+    /// At the start; a frame tells if it has changed.
     gravity: DVec3,
     domain: Option<Domain>,
     /// Rest density and particle mass of each fluid.
@@ -160,6 +161,11 @@ impl<'a> Seen<'a> {
     /// Mass, kg.
     fn mass(&self, i: usize) -> f64 {
         self.scene.fluids.get(self.fluid(i)).map_or(f64::NAN, |f| f.1)
+    }
+
+    /// Gravity in force, m/s².
+    fn gravity(&self) -> DVec3 {
+        self.frame.gravity.map_or(self.scene.gravity, DVec3::from)
     }
 
     /// Volume at rest, m³.

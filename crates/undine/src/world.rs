@@ -10,7 +10,7 @@ use crate::fields::{Brush, Fields};
 use crate::frame::Frame;
 use crate::models::sph::Sph;
 use crate::models::{Around, Birth, Passes, Solver, StepLimit, Trouble};
-use crate::scene::{Action, Event, Force, ModelKind, Scene};
+use crate::scene::{Action, Event, EventError, Force, ModelKind, Scene, Settable};
 use crate::walls::Walls;
 
 /// Fluid nearer to a wall than this at the start, × spacing, is left out.
@@ -152,15 +152,18 @@ impl World {
         Ok(())
     }
 
-    /// Input that takes effect at the next step; from a mouse, a finger, a key or a wire.
-    pub fn input(&mut self, action: Action) {
-        self.push_event(Event { time: self.clock.time, action });
+    /// Input that takes effect at the next step; from a mouse, a finger, a key or a wire. It is checked as events of
+    /// a file are; what is refused changes nothing.
+    pub fn input(&mut self, action: Action) -> Result<(), EventError> {
+        self.push_event(Event { time: self.clock.time, action })
     }
 
-    /// An event that takes effect at the first step that starts at or after its time.
-    pub fn push_event(&mut self, event: Event) {
+    /// An event that takes effect at the first step that starts at or after its time; checked as those of a file.
+    pub fn push_event(&mut self, event: Event) -> Result<(), EventError> {
+        self.scene.check_event(&event)?;
         let at = self.pending[self.next_event..].partition_point(|e| e.time <= event.time);
         self.pending.insert(self.next_event + at, event);
+        Ok(())
     }
 
     /// Every event that took effect so far, with the time it did: play it back for the same result.
@@ -183,7 +186,12 @@ impl World {
     /// What the world looks like now.
     pub fn frame(&self) -> Frame {
         let around = Around { time: self.clock.time, walls: &self.walls, fields: &self.fields };
-        Frame { index: self.clock.frame, time: self.clock.time, ..self.solver.frame(&around) }
+        Frame {
+            index: self.clock.frame,
+            time: self.clock.time,
+            gravity: Some(self.fields.gravity.to_array()),
+            ..self.solver.frame(&around)
+        }
     }
 
     /// The scene.
@@ -294,26 +302,26 @@ impl World {
         }
     }
 
-    /// A parameter change; keys were checked with the scene, and an unknown one changes nothing.
+    /// A parameter change; keys were checked with the event, and an unknown one changes nothing.
     fn set(&mut self, key: &str, value: &[f64]) {
-        let parts: Vec<&str> = key.split('.').collect();
-        match (&parts[..], value) {
-            (["gravity"], [x, y, z]) => self.fields.gravity = DVec3::new(*x, *y, *z),
-            (["fluid", name, what], [v]) => {
-                if let Some(f) = self.scene.fluids.iter().position(|f| f.name == *name) {
-                    self.solver.set_fluid(f, what, *v);
+        match (self.scene.settable(key), value) {
+            (Some(Settable::Gravity), [x, y, z]) => self.fields.gravity = DVec3::new(*x, *y, *z),
+            (Some(Settable::Viscosity(fluid)), [v]) => {
+                self.solver.set_fluid(fluid, "viscosity", *v);
+            }
+            (Some(Settable::SurfaceTension(fluid)), [v]) => {
+                self.solver.set_fluid(fluid, "surface_tension", *v);
+            }
+            (Some(Settable::EmitterSpeed(emitter)), [v]) => {
+                if let Some(source) = self.sources.get_mut(emitter) {
+                    source.set_speed(*v);
                 }
             }
-            (["emitter", name, "speed"], [v]) => {
-                self.sources.iter_mut().filter(|s| s.name() == *name).for_each(|s| s.set_speed(*v));
-            }
-            (["force", index, "strength"], [v]) => {
-                match index.parse().ok().and_then(|i: usize| self.fields.forces.get_mut(i)) {
-                    Some(Force::Swirl { strength, .. }) => *strength = *v,
-                    Some(Force::Brush(track)) => track.strength = *v,
-                    _ => {}
-                }
-            }
+            (Some(Settable::ForceStrength(force)), [v]) => match self.fields.forces.get_mut(force) {
+                Some(Force::Swirl { strength, .. }) => *strength = *v,
+                Some(Force::Brush(track)) => track.strength = *v,
+                _ => {}
+            },
             _ => {}
         }
     }
@@ -383,8 +391,8 @@ impl World {
             states.push(<[f64; 2]>::try_from(state).map_err(|_| damaged("an emitter"))?);
         }
         let text = from.get_str()?;
-        let record =
-            crate::scene::parse_events(&text, "checkpoint", None).map_err(|_| damaged("the events"))?;
+        let record = crate::scene::parse_events(&text, "checkpoint", Some(&self.scene))
+            .map_err(|_| damaged("the events"))?;
         for e in &record {
             self.apply(&e.action);
         }

@@ -1,6 +1,7 @@
 //! Emitters and outflows of running scenes: streams without gaps or overlaps, times, rates, switches and caps.
 
 use glam::DVec3;
+use undine::emitter::forecast;
 use undine::scene::{Action, Scene};
 use undine::world::World;
 
@@ -124,7 +125,7 @@ fn a_switch_turns_an_emitter_on_and_off_from_the_file_and_live() {
     run(&mut world, 0.3);
     let first = world.len();
     assert!(first.abs_diff(10 * per_layer) <= per_layer, "{first} in layers of {per_layer}");
-    world.input(Action::Switch { name: "tap".into(), on: true });
+    world.input(Action::Switch { name: "tap".into(), on: true }).unwrap();
     run(&mut world, 0.4);
     assert!((world.len() - first).abs_diff(10 * per_layer) <= per_layer, "{}", world.len() - first);
 }
@@ -150,7 +151,7 @@ fn the_cap_on_particles_holds_and_outflow_makes_room_again() {
     run(&mut world, 0.5);
     assert_eq!(world.len(), 250);
     assert!(world.is_capped());
-    world.input(Action::Switch { name: "drain".into(), on: true });
+    world.input(Action::Switch { name: "drain".into(), on: true }).unwrap();
     world.step().unwrap_or_else(|e| panic!("{e}"));
     run(&mut world, 0.53);
     assert!(world.len() < 250 && !world.is_empty(), "{}", world.len());
@@ -181,4 +182,37 @@ speed = 0.5
         points.iter().filter(|p| p.cmpge(DVec3::ZERO).all() && p.cmple(DVec3::splat(0.05)).all()).count();
     assert!((80..=200).contains(&inside), "{inside} of 125");
     assert!(nearest(&points, 0.01).iter().all(|d| *d > 0.4), "crowded");
+    // How densely gaps are filled again is not told in advance.
+    let mut brief = world.scene().clone();
+    brief.time.duration = 0.2;
+    let told = forecast(&brief, 0).added / points.len() as f64;
+    assert!((0.5..2.0).contains(&told), "{told} of what came");
+}
+
+#[test]
+fn the_forecast_is_what_a_run_then_adds() {
+    let switched = "speed = 1.0\nswitch = \"tap\"\n[[event]]\ntime = 0.2\nswitch = { name = \"tap\" }\n\
+        [[event]]\ntime = 0.3\nset = { key = \"emitter.spout.speed\", value = 2.0 }\n\
+        [[event]]\ntime = 0.5\nswitch = { name = \"tap\", on = false }";
+    let (per_layer, never) = (layer("speed = 1.0"), "speed = 1.0\nswitch = \"tap\"");
+    // Layers that the text of the scene promises, and the mean over the run in layers.
+    for (emitter, more, layers, mean) in [
+        ("speed = 1.0", "", 100.0, 50.0),
+        ("speed = 1.0\nstart = 0.1\nstop = 0.3", "", 20.0, 16.0),
+        (switched, "", 50.0, 31.5),
+        (never, "", 0.0, 0.0),
+        ("speed = 1.0\nstart = 5", "", 0.0, 0.0),
+        ("speed = 1.0", "max_particles = 300", 300.0 / per_layer as f64, 300.0 / per_layer as f64 * 0.94),
+    ] {
+        let mut world = world(emitter, more);
+        let told = forecast(world.scene(), 0);
+        run(&mut world, 1.0);
+        let (added, layer) = (world.len() as f64, per_layer as f64);
+        assert!(
+            (told.added - added).abs() <= 1.5 * layer,
+            "{emitter}: {told:?}, {added} in layers of {layer}"
+        );
+        assert!((told.added / layer - layers).abs() <= 1.0, "{emitter}: {told:?} in layers of {layer}");
+        assert!((told.mean / layer - mean).abs() <= 1.5, "{emitter}: {told:?} in layers of {layer}");
+    }
 }

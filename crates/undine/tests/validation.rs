@@ -68,6 +68,11 @@ fn momentum_and_symmetry_are_kept() {
 }
 
 #[test]
+fn the_papers_own_scheme_keeps_what_its_equations_promise() {
+    validate("mueller");
+}
+
+#[test]
 fn cases_have_names_of_their_own_and_slips_find_them() {
     for (i, case) in cases().iter().enumerate() {
         assert!(cases()[..i].iter().all(|c| c.name != case.name), "{}", case.name);

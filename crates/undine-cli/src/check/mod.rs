@@ -20,6 +20,9 @@ const BYTES_PER_PARTICLE: u64 = 190;
 struct Report {
     /// At the start.
     particles: u64,
+    /// Added by emitters until the end, at most; within `bytes` and `seconds`.
+    #[serde(skip)]
+    emitted: u64,
     walls: u64,
     /// Estimate, with what emitters will add.
     bytes: u64,
@@ -43,8 +46,8 @@ pub fn check(args: &CheckArgs) -> Result<()> {
     let per_fluid = per_fluid(&world);
     let walls = world.walls().len() as u64;
     let particles = world.len() as u64;
-    let emitted =
-        emitted(&loaded.scene).min((loaded.scene.model.max_particles as f64 - particles as f64).max(0.0));
+    let forecast = undine::emitter::forecast(&loaded.scene, world.len());
+    let emitted = forecast.added.ceil() as u64;
 
     let frame = 1.0 / loaded.scene.time.frame_rate;
     let steps_per_frame = (frame / limit.step - 1e-9).ceil().max(1.0);
@@ -53,23 +56,19 @@ pub fn check(args: &CheckArgs) -> Result<()> {
     if let Some(trouble) = &trial.trouble {
         warnings.push(format!("the first steps already fail: {trouble}"));
     }
-    // Emitters fill up over the run: half of what they add is there on average.
-    let seconds = steps * trial.seconds_per_step(particles as f64 + 0.5 * emitted);
+    let seconds = steps * trial.seconds_per_step(forecast.mean);
     let report = Report {
         particles,
+        emitted,
         walls,
-        bytes: BYTES_PER_PARTICLE * (particles + emitted as u64),
+        bytes: BYTES_PER_PARTICLE * (particles + emitted),
         step: limit.step,
         step_limit: limit.name,
         steps_per_frame: steps_per_frame as u64,
         seconds,
         warnings,
     };
-    if args.json {
-        print_json(&report)
-    } else {
-        print(&for_people(&report, &loaded, &per_fluid, emitted, limit))
-    }
+    if args.json { print_json(&report) } else { print(&for_people(&report, &loaded, &per_fluid, limit)) }
 }
 
 /// Particles of each fluid.
@@ -85,17 +84,7 @@ fn per_fluid(world: &World) -> Vec<u64> {
     counts
 }
 
-/// Particles that the streams of a scene send out, switches taken as on.
-fn emitted(scene: &Scene) -> f64 {
-    let d = scene.model.spacing;
-    let stream = |e: &undine::scene::Emitter| {
-        let open = (e.stop.min(scene.time.duration) - e.start).max(0.0);
-        e.shape.fill_count_estimate(d) * (e.speed * open / d)
-    };
-    scene.emitters.iter().map(stream).sum()
-}
-
-fn for_people(report: &Report, loaded: &Loaded, per_fluid: &[u64], emitted: f64, limit: StepLimit) -> String {
+fn for_people(report: &Report, loaded: &Loaded, per_fluid: &[u64], limit: StepLimit) -> String {
     let scene = &loaded.scene;
     let mut rows = Vec::new();
     let mut row = |what: &str, value: String| rows.push(vec![what.to_owned(), value]);
@@ -106,8 +95,8 @@ fn for_people(report: &Report, loaded: &Loaded, per_fluid: &[u64], emitted: f64,
             row(&format!("  {}", fluid.name), count(*n));
         }
     }
-    if emitted >= 1.0 {
-        row("  emitted", format!("up to {}", count(emitted as u64)));
+    if report.emitted > 0 {
+        row("  emitted", format!("up to {}", count(report.emitted)));
     }
     row("walls", count(report.walls));
     row("memory", format!("about {}", bytes(report.bytes)));

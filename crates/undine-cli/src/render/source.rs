@@ -83,6 +83,7 @@ impl Source {
             time: number as f64 / scene.time.frame_rate,
             spacing,
             support: scene.model.sph.smoothing * spacing,
+            gravity: None,
             particles: read_particles(path)?,
             solids: Vec::new(),
         })

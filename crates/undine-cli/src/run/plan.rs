@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use undine::scene::{Event, Loaded, Scene, load_events};
+use undine::scene::{Event, EventError, Loaded, Scene, load_events};
 use undine::world::World;
 
 use super::outputs::Wanted;
@@ -70,7 +70,7 @@ fn checkpoint_interval() -> Result<Duration> {
 
 /// Adds played back input to a world. A recording tells all input that took effect, the scene's own events too:
 /// those are in the world already and not added twice.
-pub fn push_events(world: &mut World, events: &[Event]) {
+pub fn push_events(world: &mut World, events: &[Event]) -> Result<(), EventError> {
     // An event takes effect at the first step that starts at or after its time, and no step is longer than a frame.
     let frame = 1.0 / world.scene().time.frame_rate;
     let mut own = world.scene().events.clone();
@@ -78,7 +78,8 @@ pub fn push_events(world: &mut World, events: &[Event]) {
         let same = |o: &Event| o.action == event.action && (o.time..=o.time + frame).contains(&event.time);
         match own.iter().position(same) {
             Some(i) => drop(own.remove(i)),
-            None => world.push_event(event.clone()),
+            None => world.push_event(event.clone())?,
         }
     }
+    Ok(())
 }

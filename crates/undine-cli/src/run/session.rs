@@ -78,10 +78,10 @@ impl Session {
             identity.events = kept.events;
             identity.wanted = Wanted::new(args, Some(&kept.wanted))?;
             history = History::load(&mut from).with_context(resume)?;
-            push_events(&mut world, &identity.events);
+            push_events(&mut world, &identity.events).with_context(resume)?;
             world.load(&mut from).with_context(resume)?;
         } else {
-            push_events(&mut world, &identity.events);
+            push_events(&mut world, &identity.events)?;
         }
         write_text(&folder.scene_path(), &identity.text)?;
         let probes = Probes::new(world.scene());

@@ -1,4 +1,4 @@
-//! What all writers of surfaces share: checks before the first byte, the parts of several fluids, numbers as text.
+//! What all writers share: their signature, checks before the first byte, the parts of several fluids, numbers as text.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,6 +6,7 @@ use std::io;
 
 use super::unfit;
 use crate::frame::Frame;
+use crate::plain::Shortest;
 use crate::surface::Surface;
 
 use super::stage::Stage;
@@ -112,6 +113,12 @@ pub(super) fn extent(position: &[[f32; 3]]) -> ([f32; 3], [f32; 3]) {
     position.iter().fold(([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]), |(low, high), p| {
         (std::array::from_fn(|k| low[k].min(p[k])), std::array::from_fn(|k| high[k].max(p[k])))
     })
+}
+
+/// Who wrote a file and what moment it shows, as three lines of comment.
+pub(super) fn signature(frame: &Frame, mark: &str) -> String {
+    let (version, time, index) = (env!("CARGO_PKG_VERSION"), Shortest(frame.time), frame.index);
+    format!("{mark} undine {version}\n{mark} time {time}\n{mark} frame {index}\n")
 }
 
 /// A name of letters, digits and underscores, not beginning with a digit: fit for every text format.

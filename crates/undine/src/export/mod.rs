@@ -181,6 +181,7 @@ pub(crate) mod tests {
             time: 0.1 + 0.2,
             spacing: 0.02,
             support: 0.04,
+            gravity: None,
             particles: Particles { position: vector(0.5), fields },
             solids: vec![
                 Body {

@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use super::mesh::{Joined, identifier, parts};
+use super::mesh::{Joined, identifier, parts, signature};
 use crate::frame::Frame;
-use crate::plain::{Records, Shortest};
+use crate::plain::Records;
 use crate::surface::Surface;
 
 /// Writes a surface; `name` names its fluids.
@@ -15,13 +15,7 @@ pub(super) fn write(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let mut records = Records::new(out);
-    let version = env!("CARGO_PKG_VERSION");
-    writeln!(
-        records.next()?,
-        "# undine {version}\n# time {}\n# frame {}",
-        Shortest(frame.time),
-        frame.index
-    )?;
+    records.next()?.extend_from_slice(signature(frame, "#").as_bytes());
     // Numbers of corners run through the whole file, from 1.
     let mut first = 1u64;
     for (fluid, part) in parts(surface) {

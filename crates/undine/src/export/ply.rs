@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 
 use super::Known;
-use super::mesh::check_solids;
+use super::mesh::{check_solids, signature};
 use crate::frame::Frame;
-use crate::plain::{Records, Shortest};
+use crate::plain::Records;
 
 /// Writes particles: `x y z vx vy vz density pressure fluid id`, and `nx ny nz` where the frame has normals.
 /// The columns are always there so that readers need no cases: what the model does not know is 0, an unknown id
@@ -91,12 +91,7 @@ pub fn write_solids(frame: &Frame, out: &mut dyn Write) -> io::Result<()> {
 }
 
 pub(super) fn start(frame: &Frame) -> String {
-    format!(
-        "ply\nformat binary_little_endian 1.0\ncomment undine {}\ncomment time {}\ncomment frame {}\n",
-        env!("CARGO_PKG_VERSION"),
-        Shortest(frame.time),
-        frame.index
-    )
+    format!("ply\nformat binary_little_endian 1.0\n{}", signature(frame, "comment"))
 }
 
 #[inline]

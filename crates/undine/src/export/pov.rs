@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 use glam::{DAffine3, DVec3};
 
-use super::mesh::{Joined, Short, Shot, identifier, parts};
+use super::mesh::{Joined, Short, Shot, identifier, parts, signature};
 use super::stage::{GLASS_IOR, Stage, WATER_IOR};
 use super::tessellate;
 use crate::plain::{Records, Shortest};
@@ -16,13 +16,8 @@ use crate::surface::Surface;
 /// Writes the include file of a frame.
 pub(super) fn write_frame(shot: &Shot<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut records = Records::new(out);
-    let (frame, version) = (shot.frame, env!("CARGO_PKG_VERSION"));
-    writeln!(
-        records.next()?,
-        "// undine {version}\n// time {}\n// frame {}",
-        Shortest(frame.time),
-        frame.index
-    )?;
+    let frame = shot.frame;
+    records.next()?.extend_from_slice(signature(frame, "//").as_bytes());
     for (i, wall) in shot.stage.walls.iter().enumerate().filter(|(_, wall)| wall.moves()) {
         write!(records.next()?, "#declare Pose_{i} = transform {{ ")?;
         put_matrix(records.next()?, &wall.pose(frame.time))?;

@@ -12,7 +12,7 @@ use std::io::{self, Write};
 
 use glam::DVec3;
 
-use super::mesh::{Joined, Short, Shot, identifier, parts};
+use super::mesh::{Joined, Short, Shot, identifier, parts, signature};
 use super::stage::{GLASS_IOR, Stage, WATER_IOR};
 use crate::plain::{Records, Shortest};
 use crate::surface::Surface;
@@ -20,13 +20,8 @@ use crate::surface::Surface;
 /// Writes the polygons of a frame.
 pub(super) fn write_frame(shot: &Shot<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut records = Records::new(out);
-    let (frame, version) = (shot.frame, env!("CARGO_PKG_VERSION"));
-    writeln!(
-        records.next()?,
-        "# undine {version}\n# time {}\n# frame {}",
-        Shortest(frame.time),
-        frame.index
-    )?;
+    let frame = shot.frame;
+    records.next()?.extend_from_slice(signature(frame, "#").as_bytes());
     for (fluid, part) in parts(shot.surface) {
         let material = format!("fluid_{}", shot.stage.material(fluid));
         polygons(&mut records, &material, &format!("f{fluid}"), &part)?;

@@ -4,9 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::PlyError;
-
-/// Longest excerpt of a file in an error, bytes.
-const EXCERPT: usize = 40;
+use crate::misread::Misread;
 
 /// Why a particle file cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -25,30 +23,9 @@ pub enum ImportError {
         /// The file.
         path: PathBuf,
     },
-    /// A text file is wrong at a line.
-    #[error("{}:{line}: expected {expected}, found {found}", path.display())]
-    Text {
-        /// The file.
-        path: PathBuf,
-        /// Line, counted from 1.
-        line: usize,
-        /// What should be there.
-        expected: String,
-        /// What is there.
-        found: String,
-    },
-    /// A binary file is wrong at a byte.
-    #[error("{}: byte {offset}: expected {expected}, found {found}", path.display())]
-    Binary {
-        /// The file.
-        path: PathBuf,
-        /// Position, counted from 0.
-        offset: usize,
-        /// What should be there.
-        expected: String,
-        /// What is there.
-        found: String,
-    },
+    /// The file is wrong at a place.
+    #[error(transparent)]
+    Misread(#[from] Misread),
     /// A PLY file is wrong.
     #[error("{}: {source}", path.display())]
     Ply {
@@ -74,7 +51,7 @@ pub(super) fn wrong_byte(
     expected: impl Into<String>,
     found: impl Into<String>,
 ) -> ImportError {
-    ImportError::Binary { path: path.to_owned(), offset, expected: expected.into(), found: found.into() }
+    Misread::byte(path, offset, expected, found).into()
 }
 
 /// "expected, found" at the line of a byte of a text.
@@ -86,12 +63,5 @@ pub(super) fn wrong_line(
     found: Option<&[u8]>,
 ) -> ImportError {
     let line = 1 + text[..at.min(text.len())].iter().filter(|&&b| b == b'\n').count();
-    let found = match found {
-        None => "the end".to_owned(),
-        Some(word) => {
-            let shown = String::from_utf8_lossy(&word[..word.len().min(EXCERPT)]).escape_debug().to_string();
-            format!("\"{shown}\"")
-        }
-    };
-    ImportError::Text { path: path.to_owned(), line, expected: expected.into(), found }
+    Misread::line(path, line, expected, found).into()
 }

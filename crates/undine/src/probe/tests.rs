@@ -150,6 +150,17 @@ fn energy_and_momentum_are_sums_over_the_mass_of_the_chosen_fluid() {
 }
 
 #[test]
+fn potential_energy_is_that_of_the_gravity_in_force() {
+    let mut frame = lattice([0.0; 3], [1.0; 3], at_rest);
+    let probe = r#"probe = [{ kind = "energy" }]"#;
+    near(measure(probe, &frame)[1], 1000.0 * 9.81 * 0.5, 0.01);
+    frame.gravity = Some([2.0, -5.0, 0.0]);
+    near(measure(probe, &frame)[1], 1000.0 * (5.0 - 2.0) * 0.5, 0.01);
+    frame.gravity = Some([0.0; 3]);
+    assert_eq!(measure(probe, &frame)[1], 0.0);
+}
+
+#[test]
 fn density_error_looks_only_inside() {
     let mut frame =
         lattice([0.0; 3], [1.0; 3], |p| (DVec3::ZERO, 0.0, if p.y > 0.5 { 990.0 } else { 1000.0 }));

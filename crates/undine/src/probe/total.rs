@@ -5,15 +5,17 @@ use glam::DVec3;
 use super::Seen;
 use crate::frame::Frame;
 
-/// Kinetic energy Σ ½mv² and potential energy -Σ m g·x (zero at the origin), J.
+/// Kinetic energy Σ ½mv² and potential energy -Σ m g·x (zero at the origin), J. g is the gravity in force at the
+/// frame: when an event changes it, the potential energy jumps by the work of changing it.
 pub(super) fn energy(seen: &Seen) -> [f64; 2] {
     let velocity = seen.velocity();
+    let gravity = seen.gravity();
     let (mut kinetic, mut potential) = (0.0, 0.0);
     for (i, p) in seen.particles() {
         let m = seen.mass(i);
         let v = velocity.get(i).map_or(DVec3::NAN, |v| glam::Vec3::from(*v).as_dvec3());
         kinetic += 0.5 * m * v.length_squared();
-        potential -= m * seen.scene.gravity.dot(p);
+        potential -= m * gravity.dot(p);
     }
     [kinetic, potential]
 }

@@ -4,21 +4,21 @@ use std::fmt::Write;
 
 use glam::DVec3;
 
+use super::check_event::check_set;
 use super::read::Reader;
-use super::{Action, Event, Force, Scene};
+use super::{Action, Event, Scene};
 
 /// Builds events, sorted by time; those of the same time stay in file order. Without a scene, what they set is
 /// not checked.
 pub fn build_events(entries: &[Reader], scene: Option<&Scene>) -> Vec<Event> {
-    let keys = scene.map(Scene::settable_keys);
     let mut events: Vec<_> = entries
         .iter()
         .map(|entry| Event { time: entry.number("time"), action: build_action(entry) })
         .collect();
-    if let Some(keys) = &keys {
+    if let Some(scene) = scene {
         for (entry, event) in entries.iter().zip(&events) {
             if let Action::Set { key, value } = &event.action {
-                check_set(&entry.table("set"), key, value, keys);
+                check_set(&entry.table("set"), key, value, scene);
             }
         }
     }
@@ -43,40 +43,6 @@ fn build_action(entry: &Reader) -> Action {
         return Action::Set { key: set.text("key").into(), value: set.numbers("value") };
     }
     Action::BrushUp { id: entry.integer("brush_up") as u32 }
-}
-
-fn check_set(set: &Reader, key: &str, value: &[f64], keys: &[String]) {
-    if !keys.iter().any(|known| known == key) {
-        let known: Vec<_> = keys.iter().map(|key| &key[..]).collect();
-        return set.fail_name("key", "settable key", key, &known);
-    }
-    let (count, lowest) = match key {
-        "gravity" => (3, f64::NEG_INFINITY),
-        key if key.starts_with("force.") => (1, f64::NEG_INFINITY),
-        _ => (1, 0.0),
-    };
-    if value.len() != count || value.iter().any(|value| *value < lowest) {
-        let expected = match (count, lowest) {
-            (3, _) => "three numbers",
-            (_, 0.0) => "a number, at least 0",
-            _ => "a number",
-        };
-        set.fail("value", format!("`{key}` cannot be {value:?}"), expected);
-    }
-}
-
-impl Scene {
-    /// The keys that [`Action::Set`] can change in this scene.
-    pub fn settable_keys(&self) -> Vec<String> {
-        let fluids = self.fluids.iter().flat_map(|fluid| {
-            ["viscosity", "surface_tension"].map(|what| format!("fluid.{}.{what}", fluid.name))
-        });
-        let emitters = self.emitters.iter().map(|emitter| format!("emitter.{}.speed", emitter.name));
-        let forces = self.forces.iter().enumerate();
-        let forces = forces.filter(|(_, force)| !matches!(force, Force::Uniform(_)));
-        let forces = forces.map(|(i, _)| format!("force.{i}.strength"));
-        std::iter::once("gravity".into()).chain(fluids).chain(emitters).chain(forces).collect()
-    }
 }
 
 /// Writes events as a file that [`parse_events`](super::parse_events) reads back exactly.

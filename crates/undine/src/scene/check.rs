@@ -248,7 +248,8 @@ fn within(path: &KeyPath) -> String {
     if path.0.is_empty() { String::new() } else { format!(" in `{path}`") }
 }
 
-fn with_unit(text: String, unit: &str) -> String {
+/// A description and its unit, if it has one.
+pub fn with_unit(text: String, unit: &str) -> String {
     if unit.is_empty() { text } else { format!("{text} ({unit})") }
 }
 

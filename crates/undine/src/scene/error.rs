@@ -60,6 +60,31 @@ fn list(problems: &[Problem], more: usize) -> String {
     text
 }
 
+/// Why input was refused; nothing of it took effect.
+#[derive(Clone, Debug, PartialEq, Serialize, thiserror::Error)]
+#[error("{message}{}", after(&hint(expected.as_deref(), suggestion.as_deref())))]
+pub struct EventError {
+    /// The key, as an event of a scene file has it: `brush.radius`.
+    pub key: String,
+    /// What is wrong.
+    pub message: String,
+    /// What was expected.
+    pub expected: Option<String>,
+    /// The nearest valid name.
+    pub suggestion: Option<String>,
+}
+
+/// What was expected and what was probably meant; may be empty.
+fn hint(expected: Option<&str>, suggestion: Option<&str>) -> String {
+    let expected = expected.map(|text| format!("expected {text}"));
+    let suggestion = suggestion.map(|name| format!("did you mean `{name}`?"));
+    expected.into_iter().chain(suggestion).collect::<Vec<_>>().join("; ")
+}
+
+fn after(hint: &str) -> String {
+    if hint.is_empty() { String::new() } else { format!("; {hint}") }
+}
+
 /// One wrong thing in a scene file or in an override.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Problem {
@@ -135,11 +160,7 @@ impl Place {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut hint = self.expected.as_ref().map(|e| format!("expected {e}")).unwrap_or_default();
-        if let Some(name) = &self.suggestion {
-            let separator = if hint.is_empty() { "" } else { "; " };
-            hint += &format!("{separator}did you mean `{name}`?");
-        }
+        let hint = hint(self.expected.as_deref(), self.suggestion.as_deref());
         match (&self.set, &self.place) {
             (Some(set), _) => write!(f, "--set {set}: {}", self.message)?,
             (None, None) => write!(f, "{}: {}", self.file, self.message)?,
@@ -153,7 +174,7 @@ impl fmt::Display for Problem {
                 return write!(f, "{}", format!("{gutter} | {marks} {hint}").trim_end());
             }
         }
-        if hint.is_empty() { Ok(()) } else { write!(f, "; {hint}") }
+        f.write_str(&after(&hint))
     }
 }
 

@@ -142,7 +142,8 @@ static MODEL: Table = Table {
     groups: &[Group { keys: &["smoothing", "h"], required: false }],
 };
 
-static FLUID: Table = Table {
+/// A fluid.
+pub static FLUID: Table = Table {
     name: "fluid",
     doc: "A fluid and where it starts. Unnamed fluids are called `fluid`, `fluid-2`, …",
     keys: &[
@@ -240,7 +241,8 @@ static SOLID: Table = Table {
     groups: &[],
 };
 
-static EMITTER: Table = Table {
+/// An emitter.
+pub static EMITTER: Table = Table {
     name: "emitter",
     doc: "A source of fluid: a disc streams along its normal; a volume keeps itself filled.",
     keys: &[
@@ -280,7 +282,8 @@ static FORCE: Table = Table {
     groups: &[Group { keys: &["uniform", "swirl", "brush"], required: true }],
 };
 
-static SWIRL: Table = Table {
+/// A swirl.
+pub static SWIRL: Table = Table {
     name: "swirl",
     doc: "Acceleration around an axis.",
     keys: &[
@@ -292,7 +295,8 @@ static SWIRL: Table = Table {
     groups: &[],
 };
 
-static TRACK: Table = Table {
+/// A brush on a track.
+pub static TRACK: Table = Table {
     name: "track",
     doc: "A brush moving along straight legs between timed points.",
     keys: &[
@@ -312,7 +316,8 @@ static PROBE: Table = Table {
         key("name", Name, Absent("its kind"), "", "Name of its column(s), unique."),
         key("kind",
             Choice(&["front", "height", "pressure", "velocity", "flow", "body", "energy", "momentum", "density-error"]),
-            Required, "", "What it measures."),
+            Required, "",
+            "What it measures. `energy` is kinetic and potential, the latter in the gravity in force and zero at the origin."),
         key("axis", Choice(&["x", "y", "z"]), Word("x"), "", "Axis of `front` and `flow`."),
         key("position", Vector(PLACE), Absent("required by height, pressure, velocity and flow"), "m",
             "Place; `height` ignores y, `flow` uses only the coordinate along `axis`."),
@@ -322,7 +327,8 @@ static PROBE: Table = Table {
     groups: &[],
 };
 
-static EVENT: Table = Table {
+/// Timed input.
+pub static EVENT: Table = Table {
     name: "event",
     doc: "Timed input; takes effect at the first step that starts at or after its time.",
     keys: &[

@@ -10,6 +10,7 @@ mod build_shape;
 pub mod builtin;
 mod bvh;
 mod check;
+mod check_event;
 mod distance_grid;
 pub mod error;
 pub mod files;
@@ -35,7 +36,8 @@ mod tests;
 mod triangle;
 
 pub use build_event::events_to_toml;
-pub use error::{Problem, SceneError};
+pub use check_event::Settable;
+pub use error::{EventError, Problem, SceneError};
 pub use load::{Loaded, load_events, parse_events};
 pub use schema::{reference_markdown, schema};
 pub use surface_method::SurfaceMethod;
@@ -417,7 +419,7 @@ pub enum ProbeKind {
     Flow,
     /// Position and velocity of a solid's centre.
     Body,
-    /// Kinetic and potential energy, J.
+    /// Kinetic energy and potential energy in the gravity in force (zero at the origin), J.
     Energy,
     /// Momentum, kg m/s (three columns).
     Momentum,
@@ -463,7 +465,7 @@ pub enum Action {
         on: bool,
     },
     /// Changes a number while running: `gravity` (3 values), `fluid.NAME.viscosity`,
-    /// `fluid.NAME.surface_tension`, `emitter.NAME.speed`.
+    /// `fluid.NAME.surface_tension`, `emitter.NAME.speed`, `force.N.strength`.
     Set {
         /// Which parameter.
         key: String,

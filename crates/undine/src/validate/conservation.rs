@@ -42,9 +42,7 @@ pub(super) fn run(lab: &mut Lab) -> Result<(), CaseError> {
         "#;
     let colliding = drift(lab, &colliding.replace("DURATION", lab.either("0.1", "0.05")), 0.3)?;
     for (what, curve) in [("isolated drop", &alone), ("two colliding drops", &colliding)] {
-        // A value that is not a number must not be lost on the way to the greatest.
-        let most = curve.iter().map(|p| p.1).fold(0.0, |a: f64, b| if b <= a { a } else { b });
-        lab.check(format!("{what}: |ΔΣp| over Σm|v|"), most, 0.0, most, 1e-5);
+        check_drift(lab, what, curve);
     }
     lab.plot(
         "conservation-momentum",
@@ -55,8 +53,15 @@ pub(super) fn run(lab: &mut Lab) -> Result<(), CaseError> {
     symmetry(lab)
 }
 
+/// The greatest drift against the gate, which is that of rounding to f32 over thousands of steps.
+pub(super) fn check_drift(lab: &mut Lab, what: &str, curve: &[(f64, f64)]) {
+    // A value that is not a number must not be lost on the way to the greatest.
+    let most = curve.iter().map(|p| p.1).fold(0.0, |a: f64, b| if b <= a { a } else { b });
+    lab.check(format!("{what}: |ΔΣp| over Σm|v|"), most, 0.0, most, 1e-5);
+}
+
 /// |Σp - Σp(0)| over Σm|v| at the start, over time.
-fn drift(lab: &mut Lab, scene: &str, share: f64) -> Result<Vec<(f64, f64)>, CaseError> {
+pub(super) fn drift(lab: &mut Lab, scene: &str, share: f64) -> Result<Vec<(f64, f64)>, CaseError> {
     let mut curve = Vec::new();
     let mut start = None;
     lab.run(scene, share, |m| {

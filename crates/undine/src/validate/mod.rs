@@ -9,6 +9,8 @@ mod drop;
 mod fit;
 mod lab;
 mod lattice;
+mod mueller;
+mod slab;
 mod slosh;
 mod tank;
 
@@ -129,6 +131,12 @@ pub fn cases() -> &'static [Case] {
             model: "sph",
             what: "momentum of isolated and colliding drops; mirror and quarter-turn symmetry",
             run: conservation::run,
+        },
+        Case {
+            name: "mueller",
+            model: "sph",
+            what: "the paper's kernels: rest of the lattice, momentum, a collapsing column (Martin & Moyce 1952)",
+            run: mueller::run,
         },
     ];
     CASES

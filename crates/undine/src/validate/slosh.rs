@@ -7,6 +7,7 @@
 use std::f64::consts::{PI, TAU};
 
 use super::fit::Oscillation;
+use super::slab::{self, Slab};
 use super::{CaseError, Lab};
 use crate::export::Plot;
 
@@ -19,30 +20,25 @@ const RELEASE: f64 = 0.5;
 
 pub(super) fn run(lab: &mut Lab) -> Result<(), CaseError> {
     let layers = lab.either(20.0, 8.0);
-    let d = DEPTH / layers;
-    let thick = 6.0 * d;
     let k = PI / LENGTH;
     let reference = TAU / (G * k * (k * DEPTH).tanh()).sqrt();
     let duration = RELEASE + lab.either(3.0, 2.0) * reference;
-    let scene = format!(
+    let slab = Slab {
+        spacing: DEPTH / layers,
+        tank: [LENGTH, 1.4 * DEPTH],
+        water: [LENGTH, DEPTH],
+        gravity: [LEAN * G, -G],
+        duration,
+        frame_rate: 100.0,
+        kernels: slab::DEFAULT,
+    };
+    let scene = slab.scene(&format!(
         r#"
-        gravity = [{side}, -{G}, 0]
-        time = {{ duration = {duration}, frame_rate = 100 }}
-        domain = {{ min = [0, 0, 0], max = [{LENGTH}, {top}, {thick}], periodic = [false, false, true], open = ["+y"] }}
-        model = {{ spacing = {d} }}
-        [[fluid]]
-        name = "water"
-        density = 1000
-        viscosity = 0.001
-        surface_tension = 0.072
-        shape = {{ box = {{ min = [0, 0, 0], max = [{LENGTH}, {DEPTH}, {thick}] }} }}
         [[event]]
         time = {RELEASE}
         set = {{ key = "gravity", value = [0, -{G}, 0] }}
-        "#,
-        side = LEAN * G,
-        top = 1.4 * DEPTH,
-    );
+        "#
+    ));
     let mut centre = Vec::new();
     lab.run(&scene, 1.0, |m| {
         let x = &m.frame.particles.position;

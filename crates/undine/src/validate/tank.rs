@@ -1,9 +1,11 @@
 //! Water at rest in a tank.
 
+use super::slab::{self, Slab};
 use super::{CaseError, Lab};
 use crate::export::Plot;
 
 const G: f64 = 9.81;
+/// That of the slab's water.
 const DENSITY: f64 = 1000.0;
 const DEPTH: f64 = 0.5;
 
@@ -11,24 +13,16 @@ pub(super) fn run(lab: &mut Lab) -> Result<(), CaseError> {
     let layers = lab.either(25.0, 10.0);
     let duration = lab.either(3.0, 2.4);
     let d = DEPTH / layers;
-    let thick = 6.0 * d;
-    let scene = format!(
-        r#"
-        gravity = [0, -{G}, 0]
-        time = {{ duration = {duration}, frame_rate = 50 }}
-        domain = {{ min = [0, 0, 0], max = [{DEPTH}, {top}, {thick}], periodic = [false, false, true], open = ["+y"] }}
-        model = {{ spacing = {d} }}
-        [[fluid]]
-        name = "water"
-        density = {DENSITY}
-        viscosity = 0.001
-        surface_tension = 0.072
-        shape = {{ box = {{ min = [0, 0, 0], max = [{DEPTH}, {DEPTH}, {thick}] }} }}
-        [[probe]]
-        kind = "energy"
-        "#,
-        top = 1.2 * DEPTH,
-    );
+    let slab = Slab {
+        spacing: d,
+        tank: [DEPTH, 1.2 * DEPTH],
+        water: [DEPTH, DEPTH],
+        gravity: [0.0, -G],
+        duration,
+        frame_rate: 50.0,
+        kernels: slab::DEFAULT,
+    };
+    let scene = slab.scene("[[probe]]\nkind = \"energy\"");
     let mut kinetic = Vec::new();
     let mut errors = Vec::new();
     let mut last = Vec::new();

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use glam::DVec3;
 
 use super::mesh::{MAX_TRIANGLES, TriMesh};
+use crate::misread::Misread;
 
 /// Largest file that is read, bytes.
 pub const MAX_FILE: u64 = 8 << 30;
@@ -39,30 +40,9 @@ pub enum MeshError {
         /// The file.
         path: PathBuf,
     },
-    /// A text file is wrong at a line.
-    #[error("{}:{line}: expected {expected}, found {found}", path.display())]
-    Text {
-        /// The file.
-        path: PathBuf,
-        /// Line, counted from 1.
-        line: usize,
-        /// What should be there.
-        expected: String,
-        /// What is there.
-        found: String,
-    },
-    /// A binary file is wrong at a byte.
-    #[error("{}: byte {offset}: expected {expected}, found {found}", path.display())]
-    Binary {
-        /// The file.
-        path: PathBuf,
-        /// Position, counted from 0.
-        offset: usize,
-        /// What should be there.
-        expected: String,
-        /// What is there.
-        found: String,
-    },
+    /// The file is wrong at a place.
+    #[error(transparent)]
+    Misread(#[from] Misread),
     /// The content of a file was read, but makes no mesh or heightfield.
     #[error("{}: {fault}", path.display())]
     Content {

@@ -6,6 +6,7 @@ use glam::DVec3;
 
 use super::text::{Words, words, wrong};
 use super::{MeshError, Soup, push_fan};
+use crate::misread::Misread;
 use crate::ply_number::{Encoding, Number};
 
 #[derive(Debug)]
@@ -43,12 +44,7 @@ impl Numbers<'_> {
             Self::Binary { path, bytes, at, big } => {
                 let size = kind.size();
                 let Some(field) = bytes.get(*at..*at + size) else {
-                    return Err(MeshError::Binary {
-                        path: path.to_path_buf(),
-                        offset: *at,
-                        expected: expected(),
-                        found: "the end".to_owned(),
-                    });
+                    return Err(Misread::byte(path, *at, expected(), "the end").into());
                 };
                 let mut number = [0; 8];
                 number[..size].copy_from_slice(field);
@@ -83,12 +79,7 @@ impl Numbers<'_> {
     fn wrong(&self, expected: &str, found: f64) -> MeshError {
         match self {
             Self::Text(words) => words.wrong(expected, Some(found.to_string().as_bytes())),
-            Self::Binary { path, at, .. } => MeshError::Binary {
-                path: path.to_path_buf(),
-                offset: *at,
-                expected: expected.to_owned(),
-                found: found.to_string(),
-            },
+            Self::Binary { path, at, .. } => Misread::byte(path, *at, expected, found.to_string()).into(),
         }
     }
 }

@@ -6,6 +6,7 @@ use glam::DVec3;
 
 use super::text::Words;
 use super::{MeshError, Soup};
+use crate::misread::Misread;
 
 /// Bytes before the triangles of a binary file: a free text, then their number.
 const HEADER: usize = 84;
@@ -33,22 +34,18 @@ fn count(bytes: &[u8]) -> Option<u32> {
 }
 
 fn read_binary(path: &Path, bytes: &[u8]) -> Result<Soup, MeshError> {
-    let wrong = |expected: String, found: String| MeshError::Binary {
-        path: path.to_owned(),
-        offset: HEADER - 4,
-        expected,
-        found,
-    };
+    let wrong =
+        |expected: &str, found: String| MeshError::from(Misread::byte(path, HEADER - 4, expected, found));
     let Some(count) = count(bytes) else {
         return Err(wrong(
-            "\"solid\" or a binary STL of at least 84 bytes".to_owned(),
+            "\"solid\" or a binary STL of at least 84 bytes",
             format!("{} bytes", bytes.len()),
         ));
     };
     let body = &bytes[HEADER..];
     if u64::from(count) * TRIANGLE as u64 > body.len() as u64 {
         let fitting = body.len() / TRIANGLE;
-        return Err(wrong(format!("at most the {fitting} triangles that fit the file"), count.to_string()));
+        return Err(wrong(&format!("at most the {fitting} triangles that fit the file"), count.to_string()));
     }
     let mut vertices = Vec::with_capacity(3 * count as usize);
     for triangle in body.chunks_exact(TRIANGLE).take(count as usize) {

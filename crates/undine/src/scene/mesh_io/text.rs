@@ -3,20 +3,11 @@
 use std::path::Path;
 
 use super::MeshError;
-
-/// Longest excerpt of a file in an error.
-const EXCERPT: usize = 40;
+use crate::misread::Misread;
 
 /// The error "expected, found" at a line.
 pub(crate) fn wrong(path: &Path, line: usize, expected: &str, found: Option<&[u8]>) -> MeshError {
-    let found = match found {
-        None => "the end".to_owned(),
-        Some(word) => {
-            let shown = String::from_utf8_lossy(&word[..word.len().min(EXCERPT)]).escape_debug().to_string();
-            format!("\"{shown}\"")
-        }
-    };
-    MeshError::Text { path: path.to_owned(), line, expected: expected.to_owned(), found }
+    Misread::line(path, line, expected, found).into()
 }
 
 /// A finite number.

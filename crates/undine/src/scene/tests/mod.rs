@@ -1,5 +1,6 @@
 //! Tests of the reader as a whole.
 
+mod events;
 mod mutations;
 mod overrides;
 mod reading;

@@ -173,8 +173,14 @@ const WRONG: &[(&str, &[&str])] = &[
         "[[event]]\ntime = 1\nset = { key = 'fluid.fluid.viscositi', value = 1 }",
         &["settable key", "did you mean `fluid.fluid.viscosity`?"],
     ),
-    ("[[event]]\ntime = 1\nset = { key = 'gravity', value = 1 }", &["three numbers"]),
-    ("[[event]]\ntime = 1\nset = { key = 'fluid.fluid.viscosity', value = -1 }", &["at least 0"]),
+    (
+        "[[event]]\ntime = 1\nset = { key = 'gravity', value = 1 }",
+        &["`gravity` cannot be [1.0]", "[x, y, z], each from -1e5 to 1e5 (m/s²)"],
+    ),
+    (
+        "[[event]]\ntime = 1\nset = { key = 'fluid.fluid.viscosity', value = -1 }",
+        &["a number from 0 to 1e6 (Pa s)"],
+    ),
     ("[time]\nduration = 1e6\nframe_rate = 1e6", &["too many frames"]),
     (
         "[domain]\nmin = [0,0,0]\nmax = [1,1,0.3]\nperiodic = [false,false,true]",
