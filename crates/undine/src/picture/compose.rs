@@ -81,7 +81,7 @@ pub fn compose(view: &View, look: &Look, scale: Option<&Scale>, sky: Sky) -> Sta
         if let Some(domain) = &scene.domain {
             tank(&mut mesher, domain, extent);
         }
-        walls(&mut mesher, scene, view.frame.time);
+        walls(&mut mesher, scene, view.frame.time, level, length);
     }
     bodies(&mut mesher, view);
     let mut fluids = fluids_present(view.frame);
@@ -218,7 +218,7 @@ fn tank(mesher: &mut Mesher, d: &Domain, extent: Aabb) {
     }
 }
 
-fn walls(mesher: &mut Mesher, scene: &Scene, time: f64) {
+fn walls(mesher: &mut Mesher, scene: &Scene, time: f64, level: f64, length: f64) {
     for wall in &scene.boundaries {
         let pose = Pose::new(&wall.motion, time);
         let hollow = wall.inside == Inside::Hollow;
@@ -227,7 +227,11 @@ fn walls(mesher: &mut Mesher, scene: &Scene, time: f64) {
             (shape, true) => {
                 let (side, bottom) =
                     (side(wall.thickness, shape, scene), bottom(wall.thickness, shape, scene));
-                mesher.container(&pose, shape, side, bottom, wall.open_top, GLASS);
+                // What stands on the ground touches it: through a film of air its bottom would be a mirror, and show
+                // bands of its own lower edge in the water.
+                let stands = (shape.bounds().min.y - bottom - level).abs() < 1e-3 * length;
+                let sunk = if stands { 2e-3 * length } else { 0.0 };
+                mesher.container(&pose, shape, side, bottom, sunk, wall.open_top, GLASS);
             }
             (Shape::Heightfield(_), false) => mesher.solid(&pose, &wall.shape, TERRAIN),
             (shape, false) => mesher.solid(&pose, shape, STONE),
