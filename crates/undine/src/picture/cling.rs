@@ -12,10 +12,11 @@ use super::pose::Pose;
 use crate::scene::Inside;
 use crate::surface::Surface;
 
-/// Farthest wall that is clung to, × spacing.
-const REACH: f64 = 1.1;
-/// Least cosine between the surface's and the wall's normal.
-const FACING: f64 = 0.35;
+/// Distances of the wall, × spacing, up to which the surface is laid against it all the way, and up to which at all.
+const REACH: [f64; 2] = [0.9, 1.3];
+/// Cosines between the surface's and the wall's normal from which on it is laid against it at all, and all the way.
+/// Between the two the surface bends towards the wall: a step there would be seen as the teeth of its triangles.
+const FACING: [f64; 2] = [0.15, 0.45];
 
 /// Positions and normals of a surface after it has been laid against the walls.
 pub fn cling(surface: &Surface, view: &View) -> (Vec<DVec3>, Vec<DVec3>) {
@@ -29,7 +30,7 @@ pub fn cling(surface: &Surface, view: &View) -> (Vec<DVec3>, Vec<DVec3>) {
     if !(spacing > 0.0 && spacing.is_finite()) {
         return (position, normal);
     }
-    let reach = REACH * spacing;
+    let reach = REACH[1] * spacing;
     let Some(scene) = view.scene else {
         return on_ground(position, normal, super::compose::extent(view).min.y, reach, spacing);
     };
@@ -42,10 +43,12 @@ pub fn cling(surface: &Surface, view: &View) -> (Vec<DVec3>, Vec<DVec3>) {
             let out = pose.turn() * near.normal;
             // The fluid is inside a hollow and outside a solid.
             let towards = if hollow { out } else { -out };
-            if free.dot(towards) > FACING {
+            let gap = if hollow { -near.distance } else { near.distance };
+            let share = share(free.dot(towards), gap / spacing);
+            if share > 0.0 {
                 let into = if hollow { 0.1 * spacing } else { -0.15 * spacing };
-                p += (into - near.distance) * out;
-                n = towards;
+                p += share * (into - near.distance) * out;
+                n = n.lerp(towards, share).normalize_or(towards);
             }
         }
         if let Some(d) = &scene.domain {
@@ -55,11 +58,14 @@ pub fn cling(surface: &Surface, view: &View) -> (Vec<DVec3>, Vec<DVec3>) {
                         continue;
                     }
                     let (face, sign) = if upper { (d.max[axis], 1.0) } else { (d.min[axis], -1.0) };
-                    if (face - p[axis]) * sign < reach && free[axis] * sign > FACING {
+                    let share = share(free[axis] * sign, (face - p[axis]) * sign / spacing);
+                    if share > 0.0 {
                         let floor = axis == 1 && !upper;
-                        p[axis] = face + sign * spacing * if floor { 0.25 } else { -0.02 };
-                        n = DVec3::ZERO;
-                        n[axis] = sign;
+                        let to = face + sign * spacing * if floor { 0.25 } else { -0.02 };
+                        p[axis] += share * (to - p[axis]);
+                        let mut towards = DVec3::ZERO;
+                        towards[axis] = sign;
+                        n = n.lerp(towards, share).normalize_or(towards);
                     }
                 }
             }
@@ -67,6 +73,15 @@ pub fn cling(surface: &Surface, view: &View) -> (Vec<DVec3>, Vec<DVec3>) {
         (p, n)
     };
     position.into_par_iter().zip(normal).map(lay).unzip()
+}
+
+/// How far towards a wall the surface is laid, 0 to 1: by the cosine between the normals and the gap in spacings.
+fn share(facing: f64, gap: f64) -> f64 {
+    let ramp = |[from, to]: [f64; 2], x: f64| {
+        let t = ((x - from) / (to - from)).clamp(0.0, 1.0);
+        t * t * (3.0 - 2.0 * t)
+    };
+    ramp(FACING, facing) * (1.0 - ramp(REACH, gap))
 }
 
 /// Without a scene the ground is as low as the fluid: what faces it there is sunk into it.
@@ -78,7 +93,7 @@ fn on_ground(
     spacing: f64,
 ) -> (Vec<DVec3>, Vec<DVec3>) {
     for (p, n) in position.iter_mut().zip(&mut normal) {
-        if p.y - level < reach && n.y < -FACING {
+        if p.y - level < reach && n.y < -FACING[1] {
             (p.y, *n) = (level - 0.25 * spacing, DVec3::NEG_Y);
         }
     }

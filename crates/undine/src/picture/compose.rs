@@ -10,13 +10,14 @@ use super::mesher::Mesher;
 use super::optics::absorption;
 use super::pose::Pose;
 use super::sky::Sky;
-use super::stage::{Material, Stage, Tint};
+use super::stage::{Material, OIL, Stage, Tint, WATER};
 use super::{Look, Mark, View};
 use crate::scene::aabb::Aabb;
 use crate::scene::shape::Shape;
 use crate::scene::{Domain, Inside, Scene};
+use crate::surface::{fluids_present, interfaces};
 
-/// Material numbers; fluids follow from [`FLUIDS`] on.
+/// Material numbers; the interfaces between fluids follow [`FLUID`].
 const STONE: u16 = 0;
 const TERRAIN: u16 = 1;
 const BODY: u16 = 2;
@@ -24,7 +25,12 @@ const GLASS: u16 = 3;
 const PANE: u16 = 4;
 const EDGE: u16 = 5;
 const PAINT: u16 = 6;
-const FLUIDS: u16 = 7;
+const FLUID: u16 = 7;
+
+/// Most fluids that are told apart.
+const MOST_FLUIDS: usize = 33;
+/// Density of a fluid that bends light like water, kg/m³: that of salt water, milk or ink too.
+const WATERY: std::ops::Range<f64> = 970.0..1150.0;
 
 /// Colours of fluids that name none, linear.
 const PALETTE: [[f64; 3]; 4] = [[0.05, 0.3, 0.5], [0.8, 0.45, 0.05], [0.5, 0.06, 0.12], [0.1, 0.5, 0.12]];
@@ -75,17 +81,21 @@ pub fn compose(view: &View, look: &Look, scale: Option<&Scale>, sky: Sky) -> Sta
         if let Some(domain) = &scene.domain {
             tank(&mut mesher, domain, extent);
         }
-        walls(&mut mesher, scene, view.frame.time);
+        walls(&mut mesher, scene, view.frame.time, level, length);
     }
     bodies(&mut mesher, view);
+    let mut fluids = fluids_present(view.frame);
+    fluids.truncate(MOST_FLUIDS);
+    if fluids.is_empty() {
+        fluids = view.surface.iter().flat_map(|s| s.fluid.first().copied()).chain([0]).take(1).collect();
+    }
     match look {
-        Look::Water => water(&mut mesher, view),
+        Look::Water => water(&mut mesher, view, &fluids),
         Look::Surface(_) => painted_surface(&mut mesher, view, scale),
         Look::Particles { mark, .. } => particles(&mut mesher, &mut discs, view, *mark, scale),
     }
-    let fluids = view.scene.map_or(1, |s| s.fluids.len().clamp(1, 200));
     let depth = tint_depth(view, extent) as f32;
-    let tints = (0..fluids).map(|i| tint(view, i, depth)).collect();
+    let tints = fluids.iter().map(|&i| tint(view, usize::from(i), depth)).collect();
     let square = nice(length / 30.0) as f32;
     let ground = Ground {
         // A hair below what stands on it, or the two would flicker through each other.
@@ -98,7 +108,7 @@ pub fn compose(view: &View, look: &Look, scale: Option<&Scale>, sky: Sky) -> Sta
     };
     Stage {
         geometry: Geometry::new(mesher.triangles, mesher.spheres, discs),
-        materials: materials(fluids),
+        materials: materials(fluids.len()),
         tints,
         glass: absorption(Vec3::new(0.86, 0.945, 0.92), (0.25 * length) as f32),
         ground: Some(ground),
@@ -120,7 +130,8 @@ fn materials(fluids: usize) -> Vec<Material> {
         matte(0.62, 0.70, 0.70, 1.0), // EDGE
         Material::Painted { coat: 0.6 },
     ];
-    all.extend((0..fluids).map(|i| Material::Fluid(i as u8)));
+    all.push(Material::Fluid);
+    all.extend((1..fluids).map(|rank| Material::Interface(rank as u8)));
     all
 }
 
@@ -207,7 +218,7 @@ fn tank(mesher: &mut Mesher, d: &Domain, extent: Aabb) {
     }
 }
 
-fn walls(mesher: &mut Mesher, scene: &Scene, time: f64) {
+fn walls(mesher: &mut Mesher, scene: &Scene, time: f64, level: f64, length: f64) {
     for wall in &scene.boundaries {
         let pose = Pose::new(&wall.motion, time);
         let hollow = wall.inside == Inside::Hollow;
@@ -216,7 +227,11 @@ fn walls(mesher: &mut Mesher, scene: &Scene, time: f64) {
             (shape, true) => {
                 let (side, bottom) =
                     (side(wall.thickness, shape, scene), bottom(wall.thickness, shape, scene));
-                mesher.container(&pose, shape, side, bottom, wall.open_top, GLASS);
+                // What stands on the ground touches it: through a film of air its bottom would be a mirror, and show
+                // bands of its own lower edge in the water.
+                let stands = (shape.bounds().min.y - bottom - level).abs() < 1e-3 * length;
+                let sunk = if stands { 2e-3 * length } else { 0.0 };
+                mesher.container(&pose, shape, side, bottom, sunk, wall.open_top, GLASS);
             }
             (Shape::Heightfield(_), false) => mesher.solid(&pose, &wall.shape, TERRAIN),
             (shape, false) => mesher.solid(&pose, shape, STONE),
@@ -249,19 +264,35 @@ fn bodies(mesher: &mut Mesher, view: &View) {
     }
 }
 
-/// The fluid's surface as clear borders, laid against the walls.
-fn water(mesher: &mut Mesher, view: &View) {
+/// The surface of all fluids as a clear border, laid against the walls, and the borders between them.
+fn water(mesher: &mut Mesher, view: &View, fluids: &[u8]) {
     let Some(surface) = view.surface else { return };
-    let first = mesher.triangles.position.len() as u32;
     let (position, normal) = cling(surface, view);
-    for (p, n) in position.into_iter().zip(normal) {
+    clear(mesher, position.into_iter().zip(normal), &surface.triangles, FLUID);
+    // Particles of which no border can be made have no surface either, or another one: then one fluid is drawn.
+    let borders = interfaces(view.frame, &crate::surface::Options::default()).unwrap_or_default();
+    for border in borders {
+        let Some(rank) = fluids.iter().position(|f| *f == border.fluid) else { continue };
+        let corners = border.surface.position.iter().zip(&border.surface.normal);
+        let at = |v: &[f32; 3]| DVec3::from_array(v.map(f64::from));
+        let corners = corners.map(|(p, n)| (at(p), at(n)));
+        clear(mesher, corners, &border.surface.triangles, FLUID + rank as u16);
+    }
+}
+
+fn clear(
+    mesher: &mut Mesher,
+    corners: impl Iterator<Item = (DVec3, DVec3)>,
+    triangles: &[[u32; 3]],
+    material: u16,
+) {
+    let first = mesher.triangles.position.len() as u32;
+    for (p, n) in corners {
         mesher.corner(p, n);
     }
-    let count = surface.position.len() as u32;
-    let fluids = view.scene.map_or(1, |s| s.fluids.len().clamp(1, 200)) as u16;
-    for t in surface.triangles.iter().filter(|t| t.iter().all(|i| *i < count)) {
-        let fluid = surface.fluid.get(t[0] as usize).copied().unwrap_or(0);
-        mesher.triangle(t.map(|i| first + i), FLUIDS + u16::from(fluid).min(fluids - 1));
+    let count = mesher.triangles.position.len() as u32 - first;
+    for t in triangles.iter().filter(|t| t.iter().all(|i| *i < count)) {
+        mesher.triangle(t.map(|i| first + i), material);
     }
 }
 
@@ -328,6 +359,8 @@ fn tint_depth(view: &View, extent: Aabb) -> f64 {
 fn tint(view: &View, fluid: usize, depth: f32) -> Tint {
     let color = fluid_color(view, fluid);
     let absorption = absorption(color, 1.1 * depth);
+    let density = view.scene.and_then(|s| s.fluids.get(fluid)).map_or(1000.0, |f| f.density);
+    let index = if WATERY.contains(&density) { WATER } else { OIL };
     // Scattered light has taken the colour on its way in and out.
-    Tint { absorption, scattering: 0.45 / depth, glow: color.map(|c| c.max(0.0).powf(0.7)) }
+    Tint { absorption, scattering: 0.45 / depth, glow: color.map(|c| c.max(0.0).powf(0.7)), index }
 }

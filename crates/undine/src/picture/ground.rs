@@ -197,7 +197,7 @@ fn sun_map(stage: &Stage, around: Bounds, level: f32, finest: usize) -> Option<L
 fn photon(stage: &Stage, mut ray: Ray, level: f32) -> Option<(Vec3, Vec3)> {
     let mut light = Vec3::ONE;
     let mut inside = Inside::default();
-    for _ in 0..12 {
+    for _ in 0..24 {
         let t = (level - ray.origin.y) / ray.direction.y;
         let to_ground = if t > ray.nearest { t } else { f32::INFINITY };
         let hit = stage.geometry.nearest(&Ray { farthest: to_ground, ..ray });
@@ -224,9 +224,9 @@ fn photon(stage: &Stage, mut ray: Ray, level: f32) -> Option<(Vec3, Vec3)> {
                 ray.direction
             }
             border => {
-                let before = inside.index();
+                let before = inside.index(stage);
                 inside = inside.across(border, entering);
-                let eta = before / inside.index();
+                let eta = before / inside.index(stage);
                 match refract(ray.direction, n, eta) {
                     Some(bent) => {
                         light *= 1.0 - fresnel(cos, eta);

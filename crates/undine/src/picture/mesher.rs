@@ -81,6 +81,8 @@ impl Mesher {
             let a = std::f64::consts::TAU * k as f64 / AROUND as f64;
             x * a.cos() + z * a.sin()
         };
+        let length = |w: &[[f64; 2]]| (w[1][0] - w[0][0]).hypot(w[1][1] - w[0][1]);
+        let lengths: Vec<f64> = profile.windows(2).map(length).collect();
         // Normals of the edges in the profile's plane.
         let normals: Vec<[f64; 2]> = profile
             .windows(2)
@@ -94,7 +96,12 @@ impl Mesher {
             let end = |other: Option<usize>| {
                 let n = normals[e];
                 let m = other.and_then(|o| normals.get(o)).copied().unwrap_or(n);
-                if n[0] * m[0] + n[1] * m[1] > 0.77 { [n[0] + m[0], n[1] + m[1]] } else { n }
+                if n[0] * m[0] + n[1] * m[1] <= 0.77 {
+                    return n;
+                }
+                // By length, or the first step of a rounded edge would bend the normals of a whole straight wall.
+                let (l, k) = (lengths[e], other.and_then(|o| lengths.get(o)).copied().unwrap_or(0.0));
+                [l * n[0] + k * m[0], l * n[1] + k * m[1]]
             };
             let ends = [end(e.checked_sub(1)), end(Some(e + 1))];
             let ring = |s: &mut Self, i: usize| -> Vec<u32> {
@@ -203,13 +210,14 @@ impl Mesher {
         }
     }
 
-    /// A container around a hollow shape: walls `side` thick, a bottom `base` thick.
+    /// A container around a hollow shape: walls `side` thick, a bottom `bottom` thick that goes on for `sunk`.
     pub fn container(
         &mut self,
         pose: &Pose,
         shape: &Shape,
         side: f64,
         bottom: f64,
+        sunk: f64,
         open: bool,
         material: u16,
     ) {
@@ -217,7 +225,11 @@ impl Mesher {
             Shape::Cylinder { base, axis, radius: r, height: h } => {
                 let round = (0.4 * side).min(0.25 * r);
                 let (out, low) = (r + side, -bottom);
-                let mut profile = vec![[0.0, low], [out - round, low], [out, low + round]];
+                let mut profile = vec![[0.0, low - sunk], [out - round, low - sunk]];
+                profile.extend((0..=6).map(|k| {
+                    let a = std::f64::consts::FRAC_PI_2 * f64::from(k) / 6.0;
+                    [out - round + round * a.sin(), low + round - round * a.cos()]
+                }));
                 if open {
                     let rim = 0.5 * side;
                     let arc = (0..=8).map(|k| {
@@ -237,7 +249,7 @@ impl Mesher {
             Shape::Box { min, max } => {
                 let wall = DVec3::new(side, bottom, side);
                 let top = if open { DVec3::new(side, 0.0, side) } else { wall };
-                let (low, high) = (*min - wall, *max + top);
+                let (low, high) = (*min - wall - DVec3::Y * sunk, *max + top);
                 self.cuboid(pose, low, high, false, !open, material);
                 self.cuboid(pose, *min, *max, true, !open, material);
                 if open {

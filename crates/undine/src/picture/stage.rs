@@ -10,10 +10,13 @@ use super::ground::Ground;
 use super::optics::{fresnel, pane, transmittance};
 use super::ray::Ray;
 use super::sky::Sky;
+use super::trace::Inside;
 use super::volume::Medium;
 
-/// Index of refraction of every fluid.
+/// Index of refraction of water.
 pub const WATER: f32 = 1.333;
+/// Index of refraction of other liquids: oils, syrups and glycerine have 1.4 to 1.5.
+pub const OIL: f32 = 1.46;
 /// Index of refraction of glass.
 pub const GLASS: f32 = 1.5;
 
@@ -32,8 +35,10 @@ pub enum Material {
         /// Strength of the coat's mirror, 0..1.
         coat: f32,
     },
-    /// Border of a fluid.
-    Fluid(u8),
+    /// Border of all fluids together.
+    Fluid,
+    /// Border, within the fluids, around the one of this rank (1: the second) and all of higher rank.
+    Interface(u8),
     /// Border of solid glass.
     Glass,
     /// A sheet of glass without thickness.
@@ -49,11 +54,13 @@ pub struct Tint {
     pub scattering: f32,
     /// Colour of the scattered light.
     pub glow: Vec3,
+    /// Index of refraction.
+    pub index: f32,
 }
 
 impl Tint {
     /// Glass in its own thickness.
-    pub const CLEAR: Self = Self { absorption: Vec3::ZERO, scattering: 0.0, glow: Vec3::ZERO };
+    pub const CLEAR: Self = Self { absorption: Vec3::ZERO, scattering: 0.0, glow: Vec3::ZERO, index: WATER };
 }
 
 /// Everything a ray can meet.
@@ -62,7 +69,7 @@ pub struct Stage {
     pub geometry: Geometry,
     /// Materials, by the index that primitives carry.
     pub materials: Vec<Material>,
-    /// Fluids.
+    /// Fluids by rank.
     pub tints: Vec<Tint>,
     /// Absorption of glass, 1/m.
     pub glass: Vec3,
@@ -82,10 +89,10 @@ pub struct Stage {
 pub const PANE_TINT: Vec3 = Vec3::new(0.975, 0.992, 0.988);
 
 impl Stage {
-    /// The fluid of that number.
+    /// The fluid of that rank.
     #[inline]
-    pub fn tint(&self, fluid: u8) -> &Tint {
-        self.tints.get(fluid as usize).or(self.tints.first()).unwrap_or(&Tint::CLEAR)
+    pub fn tint(&self, rank: u8) -> &Tint {
+        self.tints.get(rank as usize).or(self.tints.first()).unwrap_or(&Tint::CLEAR)
     }
 
     /// The material of that number.
@@ -96,24 +103,32 @@ impl Stage {
     }
 
     /// Share of light that arrives along `ray` (up to its end) from afar. Fluids and glass dim and tint it but do not
-    /// bend it; so shadows of water are never black. `fluid_here` is the medium at the start.
+    /// bend it; so shadows of water are never black.
     pub fn visibility(&self, ray: &Ray) -> Vec3 {
         let mut share = Vec3::ONE;
         // Ways through the media as sums of exits less entries: hits may come in any order.
         let mut glass_way = 0.0;
-        let mut ways = [0.0f32; 4];
+        let mut fluid_way = 0.0;
+        // Several fluids: what each way leads through is only known when all borders are in order.
+        let mut borders: Vec<(f32, Material, bool)> = Vec::new();
         let mut blocked = false;
         self.geometry.each(&mut ray.clone(), |hit, ray| {
-            match self.material(self.geometry.material(&hit)) {
+            let material = self.material(self.geometry.material(&hit));
+            match material {
                 Material::Matte { .. } | Material::Painted { .. } => {
                     blocked = true;
                     return ControlFlow::Break(());
                 }
-                Material::Fluid(fluid) => {
+                Material::Fluid | Material::Interface(_) => {
                     let (flat, smooth, ..) = self.geometry.surface(ray, &hit);
-                    let cos = ray.direction.dot(smooth);
-                    share *= 1.0 - fresnel(cos.abs(), 1.0 / WATER);
-                    ways[fluid as usize % 4] += if ray.direction.dot(flat) > 0.0 { hit.t } else { -hit.t };
+                    let leaving = ray.direction.dot(flat) > 0.0;
+                    if material == Material::Fluid {
+                        share *= 1.0 - fresnel(ray.direction.dot(smooth).abs(), 1.0 / WATER);
+                        fluid_way += if leaving { hit.t } else { -hit.t };
+                    }
+                    if self.tints.len() > 1 {
+                        borders.push((hit.t, material, !leaving));
+                    }
                 }
                 Material::Glass => {
                     let (flat, ..) = self.geometry.surface(ray, &hit);
@@ -131,9 +146,11 @@ impl Stage {
         if blocked {
             return Vec3::ZERO;
         }
-        for (fluid, way) in ways.iter().enumerate().filter(|(_, w)| **w > 0.0) {
-            share *= transmittance(self.tint(fluid as u8).absorption, *way);
-        }
+        share *= if borders.is_empty() {
+            transmittance(self.tint(0).absorption, fluid_way)
+        } else {
+            self.through_fluids(borders)
+        };
         for medium in &self.volumes {
             let there = Ray { origin: ray.origin + self.origin, ..*ray };
             if let Some((near, far)) = medium.bounds().span(&there) {
@@ -141,5 +158,20 @@ impl Stage {
             }
         }
         share * transmittance(self.glass, glass_way)
+    }
+
+    /// What is left of light after borders of fluids: where they are, which, and whether they are entered.
+    fn through_fluids(&self, mut borders: Vec<(f32, Material, bool)>) -> Vec3 {
+        borders.sort_by(|a, b| a.0.total_cmp(&b.0));
+        // Back from the far end, which is outside, to what the start is in.
+        let back =
+            |inside: Inside, &(_, border, entering): &(f32, Material, bool)| inside.across(border, !entering);
+        let mut inside = borders.iter().rev().fold(Inside::default(), back);
+        let (mut share, mut from) = (Vec3::ONE, 0.0);
+        for (t, border, entering) in borders {
+            share *= transmittance(inside.extinction(self), t - from);
+            (inside, from) = (inside.across(border, entering), t);
+        }
+        share
     }
 }

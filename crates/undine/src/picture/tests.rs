@@ -50,7 +50,7 @@ fn a_matte_ball_in_a_white_furnace_shows_its_albedo() {
 
 #[test]
 fn clear_glass_and_water_vanish_in_a_white_furnace() {
-    for material in [Material::Glass, Material::Fluid(0)] {
+    for material in [Material::Glass, Material::Fluid] {
         let stage = furnace(material, Tint::CLEAR);
         for i in 0..64 {
             let seen = look_at(&stage, 0.0155 * i as f32, i);
@@ -62,7 +62,7 @@ fn clear_glass_and_water_vanish_in_a_white_furnace() {
 #[test]
 fn water_seen_through_its_middle_is_dimmed_by_its_depth() {
     let absorption = Vec3::new(1.0, 0.5, 0.1);
-    let stage = furnace(Material::Fluid(0), Tint { absorption, ..Tint::CLEAR });
+    let stage = furnace(Material::Fluid, Tint { absorption, ..Tint::CLEAR });
     // Head on, the light goes straight: two borders, and mirrored light within that goes through three times.
     let r = optics::fresnel(1.0, 1.0 / stage::WATER);
     let once = optics::transmittance(absorption, 2.0);
@@ -75,7 +75,7 @@ fn water_seen_through_its_middle_is_dimmed_by_its_depth() {
 #[test]
 fn a_shadow_ray_through_water_is_tinted_but_not_black() {
     let absorption = Vec3::new(1.0, 0.5, 0.1);
-    let stage = furnace(Material::Fluid(0), Tint { absorption, ..Tint::CLEAR });
+    let stage = furnace(Material::Fluid, Tint { absorption, ..Tint::CLEAR });
     let from = |z: f32| stage.visibility(&Ray::new(Vec3::new(0.0, 0.0, z), Vec3::Z, 1e-4));
     let border = 1.0 - optics::fresnel(1.0, 1.0 / stage::WATER);
     assert!((from(-5.0) - border * border * optics::transmittance(absorption, 2.0)).length() < 1e-5);
@@ -87,15 +87,50 @@ fn a_shadow_ray_through_water_is_tinted_but_not_black() {
 
 #[test]
 fn fluid_that_reaches_into_glass_leaves_no_gap() {
+    let stage = furnace(Material::Fluid, Tint::CLEAR);
     let air = Inside::default();
     let glass = air.across(Material::Glass, true);
     // Water begins within the glass: nothing changes until the glass ends.
-    let both = glass.across(Material::Fluid(1), true);
-    assert_eq!(both.index(), stage::GLASS);
+    let both = glass.across(Material::Fluid, true);
+    assert_eq!(both.index(&stage), stage::GLASS);
     let water = both.across(Material::Glass, false);
-    assert_eq!(water.index(), stage::WATER);
-    assert_eq!(water.across(Material::Fluid(1), false).index(), 1.0);
-    assert_eq!(air.across(Material::Fluid(0), false).index(), 1.0);
+    assert_eq!(water.index(&stage), stage::WATER);
+    assert_eq!(water.across(Material::Fluid, false).index(&stage), 1.0);
+    assert_eq!(air.across(Material::Fluid, false).index(&stage), 1.0);
+}
+
+#[test]
+fn a_fluid_within_another_is_there_only_inside_the_surface_of_both() {
+    let mut stage = furnace(Material::Fluid, Tint::CLEAR);
+    stage.tints.push(Tint { index: stage::OIL, ..Tint::CLEAR });
+    // The interface reaches beyond the surface and is entered first.
+    let outside = Inside::default().across(Material::Interface(1), true);
+    assert_eq!(outside.index(&stage), 1.0);
+    let oil = outside.across(Material::Fluid, true);
+    assert_eq!(oil.index(&stage), stage::OIL);
+    assert_eq!(oil.across(Material::Interface(1), false).index(&stage), stage::WATER);
+}
+
+#[test]
+fn a_shadow_ray_through_two_fluids_is_dimmed_by_each_as_far_as_it_goes() {
+    let (first, second) = (Vec3::new(1.0, 0.5, 0.1), Vec3::new(0.1, 0.2, 0.9));
+    let mut stage = furnace(Material::Fluid, Tint { absorption: first, ..Tint::CLEAR });
+    // A ball of radius 1, of which the other fluid has what lies in a ball around its far end.
+    let ball = |z: f32, radius: f32, material| Sphere {
+        center: Vec3::new(0.0, 0.0, z),
+        radius,
+        paint: Vec3::ZERO,
+        material,
+    };
+    stage.geometry = Geometry::new(Triangles::default(), vec![ball(0.0, 1.0, 0), ball(1.0, 0.5, 1)], vec![]);
+    stage.materials.push(Material::Interface(1));
+    stage.tints.push(Tint { absorption: second, ..Tint::CLEAR });
+    let from = |z: f32| stage.visibility(&Ray::new(Vec3::new(0.0, 0.0, z), Vec3::Z, 1e-4));
+    let border = 1.0 - optics::fresnel(1.0, 1.0 / stage::WATER);
+    let both = optics::transmittance(first, 1.5) * optics::transmittance(second, 0.5);
+    assert!((from(-5.0) - border * border * both).length() < 1e-5);
+    let rest = optics::transmittance(second, 0.25);
+    assert!((from(0.75) - border * rest).length() < 1e-5, "from within");
 }
 
 fn scene(text: &str) -> Scene {

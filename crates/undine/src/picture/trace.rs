@@ -5,10 +5,12 @@ use glam::{Vec2, Vec3};
 use super::optics::{fresnel, pane, reflect, refract, transmittance};
 use super::random::{Random, cone_direction, cosine_direction};
 use super::ray::{Hit, Ray};
-use super::stage::{GLASS, Material, PANE_TINT, Stage, Tint, WATER};
+use super::stage::{GLASS, Material, PANE_TINT, Stage, Tint};
 
 /// Bounces after which a path takes the sky's mean light.
 const DEPTH: u32 = 14;
+/// Unseen borders after which it does, too.
+const UNSEEN: u32 = 64;
 /// Bounces at which both the mirrored and the bent ray are followed; later one is drawn.
 const SPLITS: u32 = 4;
 /// Rays that count less than this are answered without looking for hits.
@@ -17,43 +19,32 @@ const FAINT: f32 = 0.03;
 const FAINT_PANE: f32 = 0.12;
 
 /// The media a point is in. Glass displaces fluids, so a fluid may reach a little into its wall without a gap of
-/// air between (nested dielectrics by priority, Schmidt & Budge 2002).
+/// air between (nested dielectrics by priority, Schmidt & Budge 2002). Fluids displace one another by rank and are only
+/// where the border of all of them is around.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Inside {
+    /// How often glass was entered and not left.
     glass: u8,
-    /// How often each of the first four fluids was entered and not left.
-    fluids: [u8; 4],
-    /// The last entered.
-    last: u8,
+    /// The same of the border of all fluids.
+    fluid: u8,
+    /// Bit k: whether the point is inside the interface of rank k + 1.
+    interfaces: u32,
 }
 
 impl Inside {
-    fn fluid(&self) -> Option<u8> {
-        let i = self.last as usize % 4;
-        if self.fluids[i] > 0 {
-            return Some(self.last);
-        }
-        self.fluids.iter().position(|n| *n > 0).map(|i| i as u8)
+    fn tint<'a>(&self, stage: &'a Stage) -> Option<&'a Tint> {
+        let rank = (u32::BITS - self.interfaces.leading_zeros()) as u8;
+        (self.glass == 0 && self.fluid > 0).then(|| stage.tint(rank))
     }
 
     /// Index of refraction here.
-    pub fn index(&self) -> f32 {
-        if self.glass > 0 {
-            GLASS
-        } else if self.fluid().is_some() {
-            WATER
-        } else {
-            1.0
-        }
+    pub fn index(&self, stage: &Stage) -> f32 {
+        if self.glass > 0 { GLASS } else { self.tint(stage).map_or(1.0, |t| t.index) }
     }
 
     /// What dims light here, 1/m.
     pub fn extinction(&self, stage: &Stage) -> Vec3 {
         if self.glass > 0 { stage.glass } else { self.tint(stage).map_or(Vec3::ZERO, |t| t.absorption) }
-    }
-
-    fn tint<'a>(&self, stage: &'a Stage) -> Option<&'a Tint> {
-        if self.glass > 0 { None } else { self.fluid().map(|f| stage.tint(f)) }
     }
 
     /// The media on the other side of a border. Leaving what was never entered (a leak between triangles) is no harm.
@@ -62,12 +53,10 @@ impl Inside {
         let step = |n: u8| if entering { n.saturating_add(1) } else { n.saturating_sub(1) };
         match border {
             Material::Glass => self.glass = step(self.glass),
-            Material::Fluid(fluid) => {
-                let n = &mut self.fluids[fluid as usize % 4];
-                *n = step(*n);
-                if entering {
-                    self.last = fluid;
-                }
+            Material::Fluid => self.fluid = step(self.fluid),
+            Material::Interface(rank) => {
+                let bit = 1 << ((rank.max(1) - 1) % 32);
+                self.interfaces = if entering { self.interfaces | bit } else { self.interfaces & !bit };
             }
             _ => {}
         }
@@ -76,15 +65,11 @@ impl Inside {
 
     /// The same, having left nothing that was not entered: a back face proves that its inside is here.
     fn proven(mut self, border: Material, entering: bool) -> Self {
-        if !entering {
-            match border {
-                Material::Glass => self.glass = self.glass.max(1),
-                Material::Fluid(fluid) => {
-                    let n = &mut self.fluids[fluid as usize % 4];
-                    *n = (*n).max(1);
-                }
-                _ => {}
-            }
+        match border {
+            Material::Glass if !entering => self.glass = self.glass.max(1),
+            Material::Fluid if !entering => self.fluid = self.fluid.max(1),
+            Material::Interface(_) => self = self.across(border, !entering),
+            _ => {}
         }
         self
     }
@@ -99,6 +84,8 @@ struct Path {
     weight: f32,
     /// Bounces so far.
     depth: u32,
+    /// Borders so far that were none, within a medium of higher rank or outside of all.
+    unseen: u32,
     /// Way so far, m: the width of its footprint.
     travel: f32,
     /// Whether the sun's disc may be seen along it.
@@ -116,7 +103,10 @@ pub struct Tracer<'a> {
 impl Tracer<'_> {
     /// Light along a ray from the camera.
     pub fn radiance(&self, ray: Ray, inside: Inside, random: &mut Random) -> Vec3 {
-        self.follow(Path { ray, inside, weight: 1.0, depth: 0, travel: 0.0, sees_sun: true }, random)
+        self.follow(
+            Path { ray, inside, weight: 1.0, depth: 0, unseen: 0, travel: 0.0, sees_sun: true },
+            random,
+        )
     }
 
     fn follow(&self, mut path: Path, random: &mut Random) -> Vec3 {
@@ -176,7 +166,7 @@ impl Tracer<'_> {
 
     fn shade(&self, path: &Path, hit: &Hit, random: &mut Random) -> Vec3 {
         let stage = self.stage;
-        if path.depth >= DEPTH {
+        if path.depth >= DEPTH || path.unseen >= UNSEEN {
             return stage.sky.ambient();
         }
         let d = path.ray.direction;
@@ -203,14 +193,15 @@ impl Tracer<'_> {
                     random,
                 )
             }
-            Material::Fluid(_) | Material::Glass => {
+            Material::Fluid | Material::Interface(_) | Material::Glass => {
                 let here = path.inside.proven(border, entering);
                 let there = here.across(border, entering);
-                let eta = here.index() / there.index();
+                let eta = here.index(stage) / there.index(stage);
                 if (eta - 1.0).abs() < 1e-4 {
-                    // Within a medium of higher rank the border is not there.
+                    // Within a medium of higher rank, or between media that bend light alike, the border is not seen.
                     let ray = Ray::new(p, d, stage.epsilon);
-                    return self.follow(Path { ray, inside: there, depth: path.depth + 1, ..*path }, random);
+                    return self
+                        .follow(Path { ray, inside: there, unseen: path.unseen + 1, ..*path }, random);
                 }
                 let bent = refract(d, n, eta);
                 let share = if bent.is_some() { fresnel(-d.dot(n), eta) } else { 1.0 };
@@ -266,7 +257,11 @@ impl Tracer<'_> {
     fn glimpse(&self, path: &Path) -> Vec3 {
         let sky = &self.stage.sky;
         let d = path.ray.direction;
-        if path.inside.index() > 1.0 || d.y < 0.0 { sky.ambient() } else { sky.radiance_with_sun(d) }
+        if path.inside.index(self.stage) > 1.0 || d.y < 0.0 {
+            sky.ambient()
+        } else {
+            sky.radiance_with_sun(d)
+        }
     }
 
     fn matte(

@@ -37,6 +37,8 @@ pub struct Field {
     pub reach: f32,
     /// Farthest that a particle may lie outside its block, cells.
     pub stray: f32,
+    /// Whether the weights have both signs: the sum then tells sides apart and is as steep on either.
+    pub signed: bool,
 }
 
 /// The field at a point.

@@ -90,7 +90,9 @@ pub fn march(
         return None;
     }
     field.fill(near, values);
-    let (mut piece, rows) = piece_of(key, values, field.iso)?;
+    // Flat kernels pile up far beyond the iso value; a line from there would miss the surface.
+    let most = if field.signed { f32::MAX } else { 2.0 * field.iso };
+    let (mut piece, rows) = piece_of(key, values, field.iso, most)?;
     for (to, from) in velocity.iter_mut().zip(&carried.velocity) {
         to.clear();
         if !from.is_empty() {
@@ -102,8 +104,8 @@ pub fn march(
     Some(piece)
 }
 
-/// The bare surface through a block of values; `None` when there is none.
-pub fn piece_of(key: Key, values: &[f32; VALUES], iso: f32) -> Option<(Piece, Rows)> {
+/// The bare surface through a block of values, those above `most` taken for that; `None` when there is none.
+pub fn piece_of(key: Key, values: &[f32; VALUES], iso: f32, most: f32) -> Option<(Piece, Rows)> {
     let rows = inside(values, iso);
     let flat = rows.as_flattened();
     if flat.iter().all(|&r| r == 0) || flat.iter().all(|&r| r == 0xff) {
@@ -116,7 +118,7 @@ pub fn piece_of(key: Key, values: &[f32; VALUES], iso: f32) -> Option<(Piece, Ro
     // A closed surface has twice as many triangles as vertices.
     piece.triangles.reserve(2 * count + 16);
     triangles(&rows, &mut piece.triangles);
-    vertices(&rows, values, iso, &mut piece);
+    vertices(&rows, values, iso, most, &mut piece);
     Some((piece, rows))
 }
 
@@ -198,7 +200,7 @@ fn crossings(rows: &Rows) -> usize {
 
 /// Vertices on the edges that change sign and that this block owns: those that start at any but its last
 /// points, which are the first of the next block.
-fn vertices(rows: &Rows, values: &[f32; VALUES], iso: f32, piece: &mut Piece) {
+fn vertices(rows: &Rows, values: &[f32; VALUES], iso: f32, most: f32, piece: &mut Piece) {
     for z in 0..EDGE {
         for y in 0..EDGE {
             let on = changes(rows, y, z);
@@ -210,9 +212,7 @@ fn vertices(rows: &Rows, values: &[f32; VALUES], iso: f32, piece: &mut Piece) {
                     if on >> x & 1 == 1 {
                         let first = (z * POINTS + y) * POINTS + x;
                         let step = [1, POINTS, POINTS * POINTS][axis];
-                        // Flat kernels pile up far beyond the iso value; a line from there would miss the surface.
-                        let end = |v: f32| v.min(2.0 * iso);
-                        let (a, b) = (end(values[first]), end(values[first + step]));
+                        let (a, b) = (values[first].min(most), values[first + step].min(most));
                         let t = ((iso - a) / (b - a)).clamp(MARGIN, 1.0 - MARGIN);
                         let mut p = [x as f32, y as f32, z as f32];
                         p[axis] += t;
@@ -245,7 +245,7 @@ fn dress(
         let mut s = field.at(near, velocity, *p);
         // Beyond the reach of sharp kernels the field tells nothing: halve the way to the end that is inside.
         for _ in 0..MOST_HALVINGS {
-            if s.value > 0.25 * field.iso {
+            if s.value > 0.25 * field.iso || field.signed {
                 break;
             }
             p[axis] = 0.5 * (p[axis] + if first_inside { low } else { low + 1.0 });

@@ -21,6 +21,7 @@ mod cloud;
 mod droplets;
 mod field;
 mod gather;
+mod interface;
 mod iso;
 mod march;
 mod options;
@@ -36,6 +37,7 @@ mod walk;
 
 use rayon::prelude::*;
 
+pub use interface::{Interface, fluids_present, interfaces};
 pub use options::{Method, Options, SurfaceError};
 pub use spacing::estimate_spacing;
 

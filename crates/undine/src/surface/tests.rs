@@ -86,7 +86,7 @@ fn march_exactly(blocks: i32, iso: f32, f: impl Fn([f32; 3]) -> f32) -> Surface 
                     let p = [x * 7 + i as i32 % 8, y * 7 + i as i32 / 8 % 8, z * 7 + i as i32 / 64];
                     *v = f(p.map(|c| c as f32));
                 }
-                pieces.extend(march::piece_of([x, y, z], &values, iso).map(|p| p.0));
+                pieces.extend(march::piece_of([x, y, z], &values, iso, 2.0 * iso).map(|p| p.0));
             }
         }
     }

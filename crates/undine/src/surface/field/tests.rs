@@ -31,6 +31,7 @@ fn fields() -> Vec<(Field, Near)> {
         iso: 0.5,
         reach: 4.0,
         stray: 0.0,
+        signed: false,
     };
     let ball = near(2, |c, r| if c == 0 { 0.5 + r } else { 0.04 + 0.1 * r });
     let ellipsoid = near(COLUMNS, |c, r| match c {

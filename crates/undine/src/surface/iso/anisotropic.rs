@@ -57,6 +57,7 @@ pub fn field(source: &Source) -> Field {
         iso: source.threshold(THRESHOLD),
         reach: h * STRETCH,
         stray,
+        signed: false,
     }
 }
 

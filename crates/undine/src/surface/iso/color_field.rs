@@ -31,6 +31,7 @@ pub fn field(source: &Source) -> Field {
         iso: source.threshold(THRESHOLD),
         reach: h,
         stray: 0.0,
+        signed: false,
     }
 }
 

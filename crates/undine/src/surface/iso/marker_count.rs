@@ -44,5 +44,6 @@ pub fn field(source: &Source) -> Field {
         iso: source.threshold(THRESHOLD),
         reach: times as f32 + 1.0,
         stray: 0.5,
+        signed: false,
     }
 }

@@ -20,6 +20,7 @@ pub fn field(source: &Source) -> Field {
         iso: deep_inside(h, source.spacing) * source.threshold(THRESHOLD).powi(2),
         reach: h,
         stray: 0.0,
+        signed: false,
     }
 }
 

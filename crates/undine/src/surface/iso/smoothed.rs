@@ -25,5 +25,6 @@ pub fn field(source: &Source) -> Field {
         iso: source.threshold(THRESHOLD),
         reach: h,
         stray,
+        signed: false,
     }
 }

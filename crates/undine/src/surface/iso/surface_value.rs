@@ -35,6 +35,7 @@ pub fn field(source: &Source) -> Field {
         iso: deep_inside(h / inside, source.spacing) * source.threshold(THRESHOLD).powi(2),
         reach: h / LEAST,
         stray: 0.0,
+        signed: false,
     }
 }
 

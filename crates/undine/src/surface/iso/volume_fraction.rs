@@ -32,5 +32,6 @@ pub fn field(source: &Source) -> Field {
         reach: profile.reach(),
         shape: Shape::Product(profile),
         stray: 0.0,
+        signed: false,
     }
 }
