@@ -18,6 +18,14 @@ pub trait Lanes: Copy {
     /// # Safety
     /// Eight f32 must be writable at `p`.
     unsafe fn store(self, p: *mut f32);
+    /// The lanes in memory.
+    #[inline(always)]
+    fn to_array(self) -> [f32; 8] {
+        let mut out = [0.0; 8];
+        // SAFETY: room for eight.
+        unsafe { self.store(out.as_mut_ptr()) };
+        out
+    }
     /// Lane-wise sum.
     fn add(self, o: Self) -> Self;
     /// Lane-wise difference.
@@ -32,12 +40,18 @@ pub trait Lanes: Copy {
     fn sqrt(self) -> Self;
     /// Lane-wise maximum.
     fn max(self, o: Self) -> Self;
+    /// Lane-wise minimum.
+    fn min(self, o: Self) -> Self;
     /// Lane-wise magnitude.
     fn abs(self) -> Self;
+    /// The magnitudes of `self` with the signs of `o`.
+    fn copy_sign(self, o: Self) -> Self;
     /// Bit k is set where lane k of `self` is below that of `o`.
     fn below(self, o: Self) -> u32;
     /// Sum of the lanes in the fixed order ((0+4)+(2+6))+((1+5)+(3+7)).
     fn sum(self) -> f32;
+    /// Lane k is the sum of the lanes of `of[k]`, in the order of [`Lanes::sum`].
+    fn sums(of: [Self; 8]) -> Self;
     /// The records at `index`, transposed: lane k of result c is component c of record `index[k]`.
     ///
     /// # Safety
@@ -53,6 +67,11 @@ pub trait Lanes: Copy {
     /// # Safety
     /// Eight u32 must be writable at `out`, whatever the number of set bits.
     unsafe fn store_set_bits(mask: u32, first: u32, out: *mut u32);
+    /// Writes the lanes of which the 8-bit `mask` has the bit to `out`, packed to the front.
+    ///
+    /// # Safety
+    /// Eight f32 must be writable at `out`, whatever the number of set bits.
+    unsafe fn store_packed(self, mask: u32, out: *mut f32);
 }
 
 /// Eight lanes as an array.
@@ -112,8 +131,16 @@ impl Lanes for Portable {
         self.zip(o, |a, b| if a > b { a } else { b })
     }
     #[inline(always)]
+    fn min(self, o: Self) -> Self {
+        self.zip(o, |a, b| if a < b { a } else { b })
+    }
+    #[inline(always)]
     fn abs(self) -> Self {
         Portable(self.0.map(f32::abs))
+    }
+    #[inline(always)]
+    fn copy_sign(self, o: Self) -> Self {
+        self.zip(o, f32::copysign)
     }
     #[inline(always)]
     fn below(self, o: Self) -> u32 {
@@ -123,6 +150,10 @@ impl Lanes for Portable {
     fn sum(self) -> f32 {
         let [a, b, c, d, e, f, g, h] = self.0;
         ((a + e) + (c + g)) + ((b + f) + (d + h))
+    }
+    #[inline(always)]
+    fn sums(of: [Self; 8]) -> Self {
+        Portable(of.map(Self::sum))
     }
     #[inline(always)]
     unsafe fn gather8(base: *const [f32; 8], index: *const u32) -> [Self; 8] {
@@ -141,6 +172,12 @@ impl Lanes for Portable {
         let packed: [u32; 8] = std::array::from_fn(|k| first + u32::from(SET_BITS[mask as usize & 255][k]));
         // SAFETY: the caller promises room for eight.
         unsafe { out.cast::<[u32; 8]>().write_unaligned(packed) };
+    }
+    #[inline(always)]
+    unsafe fn store_packed(self, mask: u32, out: *mut f32) {
+        let packed: [f32; 8] = std::array::from_fn(|k| self.0[usize::from(SET_BITS[mask as usize & 255][k])]);
+        // SAFETY: the caller promises room for eight.
+        unsafe { out.cast::<[f32; 8]>().write_unaligned(packed) };
     }
 }
 
@@ -198,6 +235,19 @@ mod avx2 {
         }
     }
 
+    /// Lower and upper half added: those of `a` in the lower half, those of `b` in the upper.
+    ///
+    /// # Safety
+    /// AVX2 must be available.
+    #[inline(always)]
+    unsafe fn halves(a: Avx2, b: Avx2) -> __m256 {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let low = _mm256_permute2f128_ps::<0x20>(a.0, b.0);
+            _mm256_add_ps(low, _mm256_permute2f128_ps::<0x31>(a.0, b.0))
+        }
+    }
+
     // SAFETY (all blocks below): plain register arithmetic; the instruction set was checked at run time before
     // the enclosing `target_feature` function was entered.
     #[allow(clippy::undocumented_unsafe_blocks)]
@@ -243,6 +293,15 @@ mod avx2 {
             Avx2(unsafe { _mm256_max_ps(self.0, o.0) })
         }
         #[inline(always)]
+        fn min(self, o: Self) -> Self {
+            Avx2(unsafe { _mm256_min_ps(self.0, o.0) })
+        }
+        #[inline(always)]
+        fn copy_sign(self, o: Self) -> Self {
+            let sign = unsafe { _mm256_set1_ps(-0.0) };
+            Avx2(unsafe { _mm256_or_ps(_mm256_andnot_ps(sign, self.0), _mm256_and_ps(sign, o.0)) })
+        }
+        #[inline(always)]
         fn abs(self) -> Self {
             Avx2(unsafe { _mm256_andnot_ps(_mm256_set1_ps(-0.0), self.0) })
         }
@@ -256,6 +315,18 @@ mod avx2 {
                 let q = _mm_add_ps(_mm256_castps256_ps128(self.0), _mm256_extractf128_ps::<1>(self.0));
                 let d = _mm_add_ps(q, _mm_movehl_ps(q, q));
                 _mm_cvtss_f32(_mm_add_ss(d, _mm_shuffle_ps::<1>(d, d)))
+            }
+        }
+        #[inline(always)]
+        fn sums(of: [Self; 8]) -> Self {
+            unsafe {
+                // The four sums of `sum`'s first step of `k` (lower half) and `k + 4` (upper half).
+                let (a, b) = (halves(of[0], of[4]), halves(of[1], of[5]));
+                let (c, d) = (halves(of[2], of[6]), halves(of[3], of[7]));
+                let ab = _mm256_add_ps(_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
+                let cd = _mm256_add_ps(_mm256_unpacklo_ps(c, d), _mm256_unpackhi_ps(c, d));
+                let even = _mm256_shuffle_ps::<0x44>(ab, cd);
+                Avx2(_mm256_add_ps(even, _mm256_shuffle_ps::<0xEE>(ab, cd)))
             }
         }
         // Halves are joined while loading (vinsertf128 from memory), which leaves 16 shuffles instead of the 24
@@ -278,6 +349,13 @@ mod avx2 {
                 let bits = _mm_loadl_epi64(super::SET_BITS[mask as usize & 255].as_ptr().cast());
                 let packed = _mm256_add_epi32(_mm256_cvtepu8_epi32(bits), _mm256_set1_epi32(first as i32));
                 _mm256_storeu_si256(out.cast(), packed);
+            }
+        }
+        #[inline(always)]
+        unsafe fn store_packed(self, mask: u32, out: *mut f32) {
+            unsafe {
+                let bits = _mm_loadl_epi64(super::SET_BITS[mask as usize & 255].as_ptr().cast());
+                _mm256_storeu_ps(out, _mm256_permutevar8x32_ps(self.0, _mm256_cvtepu8_epi32(bits)));
             }
         }
     }
@@ -351,6 +429,14 @@ mod tests {
         // SAFETY: indices are below 16, the number of quads.
         let g = unsafe { L::gather4(quads.as_ptr(), [15, 0, 3, 9, 1, 6, 2, 5].as_ptr()) };
         out.extend(g.map(|v| v.sub(L::splat(20.0)).abs().mul(a).sum()));
+        let sign = a.sub(L::splat(20.0));
+        out.extend([a.min(b).sum(), b.copy_sign(sign).sum(), L::splat(1.0).copy_sign(sign).mul(a).sum()]);
+        let of = std::array::from_fn(|k| a.mul(L::splat(0.1 + k as f32)));
+        let mut summed = [0.0; 8];
+        // SAFETY: `summed` has room for eight.
+        unsafe { L::sums(of).store(summed.as_mut_ptr()) };
+        assert_eq!(summed, of.map(L::sum));
+        out.extend(summed);
         let mut stored = [0.0; 8];
         // SAFETY: `stored` has room for eight.
         unsafe { b.store(stored.as_mut_ptr()) };
@@ -360,6 +446,9 @@ mod tests {
             // SAFETY: `packed` has room for eight.
             unsafe { L::store_set_bits(mask, 100, packed.as_mut_ptr()) };
             out.extend(packed.iter().take(mask.count_ones() as usize).map(|&v| v as f32));
+            // SAFETY: `stored` has room for eight.
+            unsafe { a.store_packed(mask, stored.as_mut_ptr()) };
+            out.extend(&stored[..mask.count_ones() as usize]);
         }
         out
     }

@@ -165,16 +165,32 @@ impl Cloud {
         self.start[block] as usize..self.start[block + 1] as usize
     }
 
+    /// Cuts values of the particles into those of each block.
+    pub fn parts<'a, T>(&self, mut values: &'a mut [T]) -> Vec<&'a mut [T]> {
+        let mut parts = Vec::with_capacity(self.keys.len());
+        for b in 0..self.keys.len() {
+            let (part, rest) = std::mem::take(&mut values).split_at_mut(self.range(b).len());
+            parts.push(part);
+            values = rest;
+        }
+        parts
+    }
+
     /// Lists the blocks up to `reach` cells around a block, in the order of the sort, and where they lie from it.
     pub fn around(&self, key: Key, reach: f32, out: &mut Vec<Around>) {
         let n = (reach / EDGE as f32).ceil() as i32;
         out.clear();
         for z in -n..=n {
             for y in -n..=n {
+                // After one that is there, the next along x follows in the sort or is not there.
+                let mut last: Option<u32> = None;
                 for x in -n..=n {
-                    if let Some(&block) = self.map.get(&[key[0] + x, key[1] + y, key[2] + z]) {
-                        out.push(Around { block, step: [x, y, z] });
-                    }
+                    let key = [key[0] + x, key[1] + y, key[2] + z];
+                    last = match last {
+                        Some(b) => (self.keys.get(b as usize + 1) == Some(&key)).then_some(b + 1),
+                        None => self.map.get(&key).copied(),
+                    };
+                    out.extend(last.map(|block| Around { block, step: [x, y, z] }));
                 }
             }
         }

@@ -15,6 +15,8 @@ pub struct Near {
     pub x: [Vec<f32>; 3],
     /// What else they carry.
     pub column: [Vec<f32>; COLUMNS],
+    /// Half the size along each axis of the box in which they are felt, as [`super::field::Field::collect`] finds it.
+    pub extent: [Vec<f32>; 3],
     /// Their numbers in the cloud; not filled up.
     pub index: Vec<u32>,
     blocks: Vec<Around>,
@@ -41,13 +43,9 @@ impl Near {
         for k in 0..self.blocks.len() {
             let block = self.blocks[k];
             let range = cloud.range(block.block as usize);
-            let (first, offset) = (count, block.offset());
-            count += pick(local, range, offset, reach, &mut self.index[count..]);
-            for a in 0..3 {
-                for (x, &i) in self.x[a][first..count].iter_mut().zip(&self.index[first..count]) {
-                    *x = local[a][i as usize] + offset[a];
-                }
-            }
+            let [x, y, z] = &mut self.x;
+            let out = [&mut x[count..], &mut y[count..], &mut z[count..]];
+            count += pick(local, range, block.offset(), reach, out, &mut self.index[count..]);
         }
         self.index.truncate(count);
         let full = count.next_multiple_of(8);
@@ -73,18 +71,20 @@ dispatch!(pick, pick_lanes, (
     range: std::ops::Range<usize>,
     offset: [f32; 3],
     reach: f32,
-    out: &mut [u32]
+    out: [&mut [f32]; 3],
+    index: &mut [u32]
 ) -> usize);
 
-/// Writes the numbers of the particles of `range` within `reach` of the block to `out`, which has room for all of
-/// them and eight more; returns how many there are.
+/// Writes the places, seen from the block, and the numbers of the particles of `range` within `reach` of the block to
+/// `out` and `index`, which have room for all of them and eight more; returns how many there are.
 #[inline(always)]
 fn pick_lanes<L: Lanes>(
     local: &[Vec<f32>; 3],
     range: std::ops::Range<usize>,
     offset: [f32; 3],
     reach: f32,
-    out: &mut [u32],
+    out: [&mut [f32]; 3],
+    index: &mut [u32],
 ) -> usize {
     let (low, high) = (-reach, EDGE as f32 + reach);
     // The box seen from the particles' own block.
@@ -92,7 +92,10 @@ fn pick_lanes<L: Lanes>(
     let high = [L::splat(high - offset[0]), L::splat(high - offset[1]), L::splat(high - offset[2])];
     let mut count = 0;
     let mut k = range.start;
-    assert!(out.len() >= range.len() + 8 && local.iter().all(|x| x.len() >= range.end + 8));
+    let move_by = [L::splat(offset[0]), L::splat(offset[1]), L::splat(offset[2])];
+    let room = range.len() + 8;
+    assert!(index.len() >= room && out.iter().all(|x| x.len() >= room));
+    assert!(local.iter().all(|x| x.len() >= range.end + 8));
     while k < range.end {
         // SAFETY: the lengths were just checked.
         unsafe {
@@ -106,7 +109,10 @@ fn pick_lanes<L: Lanes>(
             if left < 8 {
                 mask &= (1 << left) - 1;
             }
-            L::store_set_bits(mask, k as u32, out.as_mut_ptr().add(count));
+            L::store_set_bits(mask, k as u32, index.as_mut_ptr().add(count));
+            x.add(move_by[0]).store_packed(mask, out[0].as_mut_ptr().add(count));
+            y.add(move_by[1]).store_packed(mask, out[1].as_mut_ptr().add(count));
+            z.add(move_by[2]).store_packed(mask, out[2].as_mut_ptr().add(count));
             count += mask.count_ones() as usize;
         }
         k += 8;

@@ -41,6 +41,7 @@ pub use spacing::estimate_spacing;
 
 use crate::frame::{FieldData, Frame};
 use crate::models::Passes;
+use candidates::Filling;
 use cloud::Cloud;
 use march::Carried;
 
@@ -53,10 +54,11 @@ pub fn build(frame: &Frame, options: &Options) -> Result<(Surface, Passes), Surf
     let spacing = (1.0 / options.cell) as f32;
     let reach = iso::reach(options, spacing);
     let cloud = passes.time("sort", || Cloud::new(&frame.particles.position, cell))?;
-    let seeds = passes.time("find", || -> Result<_, SurfaceError> {
+    let (seeds, filling) = passes.time("find", || -> Result<_, SurfaceError> {
         // Every piece of surface passes near a particle; from there the walk finds the rest.
         let blocks = candidates::in_reach(&cloud, 0.5 * spacing)?;
-        Ok(candidates::not_filled(&cloud, blocks, spacing))
+        let filling = Filling::new(&cloud, spacing);
+        Ok((filling.seeds(&cloud, blocks), filling))
     })?;
     let field = passes.time("field", || {
         let source = iso::Source {
@@ -64,6 +66,7 @@ pub fn build(frame: &Frame, options: &Options) -> Result<(Surface, Passes), Surf
             spacing,
             expansion: expansion(frame, options, &cloud),
             wanted: iso::wanted(&cloud, &seeds, reach),
+            filling: &filling,
             options,
         };
         iso::field(&source)

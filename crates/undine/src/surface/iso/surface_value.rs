@@ -13,7 +13,7 @@ use super::Source;
 use super::phi::deep_inside;
 use crate::simd::Lanes;
 use crate::surface::field::{Field, Shape};
-use crate::surface::pairs::{PairSum, pair_sums};
+use crate::surface::pairs::{PairSum, pair_sums, totals};
 
 /// Support h, × spacing.
 pub const SUPPORT: f32 = 2.0;
@@ -74,9 +74,9 @@ impl PairSum for Centroid {
         sum[3] = sum[3].add(w);
     }
     #[inline(always)]
-    fn finish<L: Lanes>(&self, sum: &[L; 4]) -> f32 {
-        let (x, y, z) = (sum[0].sum(), sum[1].sum(), sum[2].sum());
-        (x * x + y * y + z * z).sqrt() / sum[3].sum().max(1.0)
+    fn finish<L: Lanes>(&self, sums: &[[L; 4]; 8]) -> [f32; 8] {
+        let [x, y, z, count] = totals(sums);
+        x.mul_add(x, y.mul_add(y, z.mul(z))).sqrt().div(count.max(L::splat(1.0))).to_array()
     }
 }
 
@@ -97,7 +97,8 @@ impl PairSum for Mean {
         sum[1] = sum[1].add(w);
     }
     #[inline(always)]
-    fn finish<L: Lanes>(&self, sum: &[L; 2]) -> f32 {
-        sum[0].sum() / sum[1].sum().max(1.0)
+    fn finish<L: Lanes>(&self, sums: &[[L; 2]; 8]) -> [f32; 8] {
+        let [sum, count] = totals(sums);
+        sum.div(count.max(L::splat(1.0))).to_array()
     }
 }
