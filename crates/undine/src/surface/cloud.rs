@@ -88,21 +88,34 @@ fn place(x: f32, per_block: f64) -> (i32, f32) {
     (block, round_fine(((x - f64::from(block)) * EDGE as f64) as f32))
 }
 
+/// Names the first particle that is too far out to be numbered.
+fn far_out(position: &[[f32; 3]], cell: f64, per_block: f64) -> SurfaceError {
+    let far = |p: &[f32; 3]| p.iter().any(|x| (f64::from(*x) * per_block).abs() > FARTHEST || x.is_nan());
+    let particle = position.iter().position(far).unwrap_or_default();
+    let p = position[particle];
+    if p.iter().any(|x| !x.is_finite()) {
+        return SurfaceError::NotFinite { particle };
+    }
+    let most = p.iter().fold(0.0, |m: f64, x| m.max(f64::from(x.abs())));
+    SurfaceError::TooFar { particle, distance: most / cell }
+}
+
 impl Cloud {
     /// Sorts the particles at `position`.
     pub fn new(position: &[[f32; 3]], cell: f64) -> Result<Self, SurfaceError> {
         let per_block = 1.0 / (cell * EDGE as f64);
-        let far = |p: &[f32; 3]| p.iter().any(|x| (f64::from(*x) * per_block).abs() > FARTHEST || x.is_nan());
-        if let Some(particle) = position.par_iter().position_first(far) {
-            let p = position[particle];
-            if p.iter().any(|x| !x.is_finite()) {
-                return Err(SurfaceError::NotFinite { particle });
-            }
-            let most = p.iter().fold(0.0, |m: f64, x| m.max(f64::from(x.abs())));
-            return Err(SurfaceError::TooFar { particle, distance: most / cell });
+        let mut keys: Vec<Key> = vec![[0; 3]; position.len()];
+        // Without a branch for each: the first particle that is too far is looked for only when there is one.
+        let within = |(keys, position): (&mut [Key], &[[f32; 3]])| {
+            keys.iter_mut().zip(position).fold(true, |within, (key, p)| {
+                *key = p.map(|x| place(x, per_block).0);
+                p.iter().fold(within, |within, x| within & ((f64::from(*x) * per_block).abs() <= FARTHEST))
+            })
+        };
+        if !keys.par_chunks_mut(4096).zip(position.par_chunks(4096)).map(within).reduce(|| true, |a, b| a & b)
+        {
+            return Err(far_out(position, cell, per_block));
         }
-        let key = |p: &[f32; 3]| p.map(|x| place(x, per_block).0);
-        let keys: Vec<Key> = position.par_iter().with_min_len(4096).map(key).collect();
 
         // Neighbours in the frame mostly share their block, so few keys are looked up.
         let mut cloud = Cloud::default();
@@ -144,14 +157,16 @@ impl Cloud {
             *c += 1;
         }
         let order = &cloud.order;
-        for (a, local) in cloud.local.iter_mut().enumerate() {
-            local.resize(order.len() + PAD, NOWHERE);
-            local.par_chunks_mut(4096).zip(order.par_chunks(4096)).for_each(|(local, order)| {
-                for (x, &i) in local.iter_mut().zip(order) {
-                    *x = place(position[i as usize][a], per_block).1;
-                }
-            });
+        let [x, y, z] = &mut cloud.local;
+        for x in [&mut *x, &mut *y, &mut *z] {
+            x.resize(order.len() + PAD, NOWHERE);
         }
+        let parts = (x.par_chunks_mut(4096), y.par_chunks_mut(4096), z.par_chunks_mut(4096));
+        parts.into_par_iter().zip(order.par_chunks(4096)).for_each(|((x, y, z), order)| {
+            for (((x, y), z), &i) in x.iter_mut().zip(y).zip(z).zip(order) {
+                [*x, *y, *z] = position[i as usize].map(|x| place(x, per_block).1);
+            }
+        });
         Ok(cloud)
     }
 

@@ -5,7 +5,7 @@ mod ellipsoid;
 mod product;
 mod sample;
 
-use super::cloud::{Cloud, Key, POINTS};
+use super::cloud::{Cloud, EDGE, Key, POINTS};
 use super::gather::Near;
 pub use product::Profile;
 pub use sample::{Points, Samples};
@@ -47,7 +47,8 @@ pub struct Field {
 impl Field {
     /// Collects the particles felt in a block and works out how far each of them is.
     pub fn collect(&self, cloud: &Cloud, key: Key, near: &mut Near) {
-        near.collect(cloud, key, &self.local, &self.columns, self.reach, self.reach + self.stray);
+        let felt = ([-self.reach; 3], [EDGE as f32 + self.reach; 3]);
+        near.collect(cloud, key, &self.local, &self.columns, felt, self.reach + self.stray);
         self.measure(near);
     }
 

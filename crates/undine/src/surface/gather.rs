@@ -1,6 +1,6 @@
 //! The particles in reach of a block, side by side in its own coordinates.
 
-use super::cloud::{Around, Cloud, EDGE, Key, NOWHERE};
+use super::cloud::{Around, Cloud, Key, NOWHERE};
 use super::field::dispatch;
 use crate::simd::Lanes;
 
@@ -23,15 +23,15 @@ pub struct Near {
 }
 
 impl Near {
-    /// Collects the particles at `local` (coordinates from their own blocks) not farther than `reach` cells from the
-    /// box of the block, looking at blocks up to `search` cells away; `columns` are picked along.
+    /// Collects the particles at `local` (coordinates from their own blocks) in the box from `low` to `high` seen from
+    /// the block, looking at blocks up to `search` cells away; `columns` are picked along.
     pub fn collect(
         &mut self,
         cloud: &Cloud,
         key: Key,
         local: &[Vec<f32>; 3],
         columns: &[Vec<f32>],
-        reach: f32,
+        (low, high): ([f32; 3], [f32; 3]),
         search: f32,
     ) {
         cloud.around(key, search, &mut self.blocks);
@@ -45,7 +45,7 @@ impl Near {
             let range = cloud.range(block.block as usize);
             let [x, y, z] = &mut self.x;
             let out = [&mut x[count..], &mut y[count..], &mut z[count..]];
-            count += pick(local, range, block.offset(), reach, out, &mut self.index[count..]);
+            count += pick(local, range, block.offset(), low, high, out, &mut self.index[count..]);
         }
         self.index.truncate(count);
         let full = count.next_multiple_of(8);
@@ -70,26 +70,27 @@ dispatch!(pick, pick_lanes, (
     local: &[Vec<f32>; 3],
     range: std::ops::Range<usize>,
     offset: [f32; 3],
-    reach: f32,
+    low: [f32; 3],
+    high: [f32; 3],
     out: [&mut [f32]; 3],
     index: &mut [u32]
 ) -> usize);
 
-/// Writes the places, seen from the block, and the numbers of the particles of `range` within `reach` of the block to
+/// Writes the places, seen from the block, and the numbers of the particles of `range` between `low` and `high` to
 /// `out` and `index`, which have room for all of them and eight more; returns how many there are.
 #[inline(always)]
 fn pick_lanes<L: Lanes>(
     local: &[Vec<f32>; 3],
     range: std::ops::Range<usize>,
     offset: [f32; 3],
-    reach: f32,
+    low: [f32; 3],
+    high: [f32; 3],
     out: [&mut [f32]; 3],
     index: &mut [u32],
 ) -> usize {
-    let (low, high) = (-reach, EDGE as f32 + reach);
     // The box seen from the particles' own block.
-    let low = [L::splat(low - offset[0]), L::splat(low - offset[1]), L::splat(low - offset[2])];
-    let high = [L::splat(high - offset[0]), L::splat(high - offset[1]), L::splat(high - offset[2])];
+    let low = [L::splat(low[0] - offset[0]), L::splat(low[1] - offset[1]), L::splat(low[2] - offset[2])];
+    let high = [L::splat(high[0] - offset[0]), L::splat(high[1] - offset[1]), L::splat(high[2] - offset[2])];
     let mut count = 0;
     let mut k = range.start;
     let move_by = [L::splat(offset[0]), L::splat(offset[1]), L::splat(offset[2])];

@@ -10,9 +10,9 @@ mod smoothed;
 mod surface_value;
 mod volume_fraction;
 
-use super::candidates::Filling;
 use super::cloud::{Cloud, Key};
 use super::field::Field;
+use super::filling::Filling;
 use super::options::{Method, Options};
 #[cfg(test)]
 pub use eigen::eigen;

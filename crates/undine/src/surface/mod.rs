@@ -20,6 +20,7 @@ mod candidates;
 mod cloud;
 mod droplets;
 mod field;
+mod filling;
 mod gather;
 mod iso;
 mod march;
@@ -41,8 +42,8 @@ pub use spacing::estimate_spacing;
 
 use crate::frame::{FieldData, Frame};
 use crate::models::Passes;
-use candidates::Filling;
 use cloud::Cloud;
+use filling::Filling;
 use march::Carried;
 
 /// Builds the surface of a frame's particles; tells the time of each pass too.

@@ -83,7 +83,7 @@ pub fn pair_sums_into<P: PairSum, T: Send>(
             if own.len() > 8 {
                 own.sort_by_key(|&k| eighth(place, k as usize));
             }
-            near.collect(cloud, cloud.keys[b], &cloud.local, columns, reach, reach);
+            near.collect(cloud, cloud.keys[b], &cloud.local, columns, around(place, own, reach), reach);
             results.clear();
             for eight in own.chunks(8) {
                 // The last one again, to make it eight.
@@ -94,6 +94,14 @@ pub fn pair_sums_into<P: PairSum, T: Send>(
             write(part, own, results);
         },
     );
+}
+
+/// The box around particles and `reach` more.
+fn around(place: [&[f32]; 3], own: &[u32], reach: f32) -> ([f32; 3], [f32; 3]) {
+    let ends = place.map(|x| {
+        own.iter().map(|&k| x[k as usize]).fold((f32::MAX, f32::MIN), |(l, h), x| (l.min(x), h.max(x)))
+    });
+    (ends.map(|e| e.0 - reach), ends.map(|e| e.1 + reach))
 }
 
 /// Which eighth of the block a particle is in, numbered so that each lies beside the one before.
