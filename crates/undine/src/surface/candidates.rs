@@ -10,11 +10,15 @@ use super::options::SurfaceError;
 
 /// Most blocks that are looked at: 7 × 10⁸ cells.
 pub const MOST_BLOCKS: usize = 1 << 21;
-/// The blocks with a particle not farther than `reach` cells, by rank.
-pub fn in_reach(cloud: &Cloud, reach: f32) -> Result<Vec<Key>, SurfaceError> {
-    let mut found: HashSet<Key, BuildHasherDefault<KeyHasher>> = HashSet::default();
-    for b in 0..cloud.keys.len() {
-        found.extend(touched(cloud, b, reach));
+/// The blocks with a particle not farther than `reach` cells, by rank; `surrounded`: which blocks of the cloud have
+/// particles in all blocks around them.
+pub fn in_reach(cloud: &Cloud, reach: f32, surrounded: &[bool]) -> Result<Vec<Key>, SurfaceError> {
+    let mut found: HashSet<Key, BuildHasherDefault<KeyHasher>> = cloud.keys.iter().copied().collect();
+    for (b, surrounded) in surrounded.iter().enumerate() {
+        // All that these reach are blocks of the cloud.
+        if !surrounded || reach > EDGE as f32 {
+            found.extend(touched(cloud, b, reach));
+        }
         if found.len() > MOST_BLOCKS {
             return Err(SurfaceError::TooLarge { limit: MOST_BLOCKS });
         }
@@ -46,7 +50,8 @@ mod tests {
     fn too_fine_cells_are_refused_before_memory_is_asked_for() {
         let p: Vec<[f32; 3]> = (0..10_000).map(|i| [i as f32 * 1000.0, 0.0, 0.0]).collect();
         let cloud = Cloud::new(&p, 0.1).unwrap();
-        assert!(in_reach(&cloud, 3.0).is_ok());
-        assert!(matches!(in_reach(&cloud, 24.0), Err(SurfaceError::TooLarge { .. })));
+        let alone = vec![false; cloud.keys.len()];
+        assert!(in_reach(&cloud, 3.0, &alone).is_ok());
+        assert!(matches!(in_reach(&cloud, 24.0, &alone), Err(SurfaceError::TooLarge { .. })));
     }
 }

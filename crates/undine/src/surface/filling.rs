@@ -26,7 +26,9 @@ pub struct Filling {
     bins: usize,
     /// Of each block with particles `bins`² rows of bins, y fastest; a bit for each bin that is deep inside.
     deep: Vec<u32>,
-    /// Of each block whether it and all blocks around it are there and all of its nodes filled.
+    /// Of each block whether all blocks around it have particles too.
+    pub surrounded: Vec<bool>,
+    /// Of each block whether it is surrounded and all of its nodes are filled.
     whole: Vec<bool>,
 }
 
@@ -34,18 +36,20 @@ impl Filling {
     /// Looks at all blocks with particles; `spacing` in cells.
     pub fn new(cloud: &Cloud, spacing: f32) -> Self {
         let bins = ((EDGE as f32 / spacing) as usize).min(MOST_BINS);
-        let mut whole = vec![bins > 0; cloud.keys.len()];
         if bins == 0 {
-            return Filling { bins, deep: Vec::new(), whole };
+            let none = vec![false; cloud.keys.len()];
+            return Filling { bins, deep: Vec::new(), surrounded: none.clone(), whole: none };
         }
+        let mut surrounded = vec![true; cloud.keys.len()];
         let sides = [0, 1, 2].map(|axis| sides(cloud, axis));
         let enough = FILLED * (EDGE as f32 / bins as f32 / spacing).powi(3);
         let n = bins + 1;
         let mut counts = counts(cloud, bins);
         for (axis, sides) in sides.iter().enumerate() {
             add_sides(&mut counts, n, axis, sides);
-            let there = |&[a, b]: &[u32; 2]| a != NONE && b != NONE && whole[a as usize] && whole[b as usize];
-            whole = sides.iter().zip(&whole).map(|(sides, &own)| own && there(sides)).collect();
+            let there = |&side: &u32| side != NONE && surrounded[side as usize];
+            let all = |(b, sides): (usize, &[u32; 2])| surrounded[b] && sides.iter().all(there);
+            surrounded = sides.iter().enumerate().map(all).collect();
         }
         let mut rows = vec![0; cloud.keys.len() * n * n];
         rows.par_iter_mut().zip(counts.par_chunks_exact(n)).with_min_len(4096).for_each(|(row, nodes)| {
@@ -53,10 +57,11 @@ impl Filling {
         });
         drop(counts);
         let full = (1 << n) - 1;
+        let mut whole = surrounded.clone();
         for (whole, rows) in whole.iter_mut().zip(rows.chunks_exact(n * n)) {
             *whole &= rows.iter().all(|&r| r == full);
         }
-        Filling { bins, deep: deep_bins(rows, bins, &sides), whole }
+        Filling { bins, deep: deep_bins(rows, bins, &sides), surrounded, whole }
     }
 
     /// Those of the blocks that are not filled all through.
@@ -221,8 +226,12 @@ mod tests {
     #[test]
     fn the_inside_of_a_cube_is_filled_and_its_rim_is_not() {
         let cloud = Cloud::new(&lattice(21), 0.5).unwrap();
-        let all = in_reach(&cloud, 4.0).unwrap();
-        let kept = Filling::new(&cloud, 2.0).seeds(&cloud, all.clone());
+        let filling = Filling::new(&cloud, 2.0);
+        let all = in_reach(&cloud, 4.0, &filling.surrounded).unwrap();
+        // Those that are surrounded need not be looked at.
+        assert_eq!(all, in_reach(&cloud, 4.0, &vec![false; cloud.keys.len()]).unwrap());
+        assert!(filling.surrounded.iter().any(|s| *s));
+        let kept = filling.seeds(&cloud, all.clone());
         let inner: Vec<&Key> = all.iter().filter(|k| !kept.contains(k)).collect();
         // Blocks are 3.5 wide; the surface lies at 0 and 21.
         assert!(inner.iter().all(|k| k.iter().all(|&c| (1..5).contains(&c))), "{inner:?}");
@@ -257,7 +266,8 @@ mod tests {
         let mut p = lattice(21);
         p.retain(|p| p.iter().map(|x| (x - 10.5).powi(2)).sum::<f32>() > 2.1);
         let cloud = Cloud::new(&p, 0.5).unwrap();
-        let kept = Filling::new(&cloud, 2.0).seeds(&cloud, in_reach(&cloud, 4.0).unwrap());
+        let filling = Filling::new(&cloud, 2.0);
+        let kept = filling.seeds(&cloud, in_reach(&cloud, 4.0, &filling.surrounded).unwrap());
         assert!(kept.contains(&[2, 2, 2]) || kept.contains(&[3, 3, 3]));
     }
 }

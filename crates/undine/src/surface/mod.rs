@@ -57,8 +57,8 @@ pub fn build(frame: &Frame, options: &Options) -> Result<(Surface, Passes), Surf
     let cloud = passes.time("sort", || Cloud::new(&frame.particles.position, cell))?;
     let (seeds, filling) = passes.time("find", || -> Result<_, SurfaceError> {
         // Every piece of surface passes near a particle; from there the walk finds the rest.
-        let blocks = candidates::in_reach(&cloud, 0.5 * spacing)?;
         let filling = Filling::new(&cloud, spacing);
+        let blocks = candidates::in_reach(&cloud, 0.5 * spacing, &filling.surrounded)?;
         Ok((filling.seeds(&cloud, blocks), filling))
     })?;
     let field = passes.time("field", || {
@@ -146,9 +146,9 @@ fn fluids(frame: &Frame) -> Option<&[u8]> {
 fn carried(frame: &Frame, cloud: &Cloud) -> Carried {
     let mut carried = Carried::default();
     if let Some(velocity) = frame.particles.vector("velocity") {
-        for (a, to) in carried.velocity.iter_mut().enumerate() {
-            to.extend(cloud.order.iter().map(|&i| velocity[i as usize][a]));
-        }
+        let axis =
+            |a: usize| cloud.order.par_iter().with_min_len(4096).map(move |&i| velocity[i as usize][a]);
+        carried.velocity = [0, 1, 2].map(|a| axis(a).collect());
     }
     if let Some(fluid) = fluids(frame).filter(|f| f.windows(2).any(|w| w[0] != w[1])) {
         carried.fluid.extend(cloud.order.iter().map(|&i| fluid[i as usize]));

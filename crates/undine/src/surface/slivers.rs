@@ -52,7 +52,10 @@ struct Around {
 
 impl Around {
     fn of(&self, v: u32) -> &[u32] {
-        self.now.get(&v).map_or_else(|| self.before.of(v as usize), |list| list)
+        match self.now.get(&v) {
+            Some(list) => list,
+            None => self.before.of(v as usize),
+        }
     }
 
     /// Gives the triangles of `b` to `a`, but for those of both, which go.

@@ -64,17 +64,14 @@ pub fn settle(source: &Source, form: &impl Form, columns: &mut [Vec<f32>]) -> ([
     let (radius, most) = (RADIUS * source.spacing, FARTHEST_MOVE * source.spacing);
     let mut local = cloud.local.clone();
     let (count, used) = (cloud.len(), columns.len());
-    let mut parts: Vec<Part> = cloud.keys.iter().map(|_| Part::default()).collect();
-    for (a, local) in local.iter_mut().enumerate() {
-        for (part, x) in parts.iter_mut().zip(cloud.parts(&mut local[..count])) {
-            part.place[a] = x;
-        }
+    let mut whole = Part::default();
+    for (to, from) in whole.place.iter_mut().zip(&mut local) {
+        *to = &mut from[..count];
     }
-    for (c, column) in columns.iter_mut().enumerate() {
-        for (part, x) in parts.iter_mut().zip(cloud.parts(column)) {
-            part.column[c] = x;
-        }
+    for (to, from) in whole.column.iter_mut().zip(columns) {
+        *to = from;
     }
+    let parts = (0..cloud.keys.len()).map(|b| whole.take(cloud.range(b).len())).collect();
     let write = |part: Part, own: &[u32], results: &[Settled]| {
         let Part { mut place, mut column } = part;
         for (&k, (way, values)) in own.iter().zip(results) {
@@ -99,6 +96,18 @@ pub fn settle(source: &Source, form: &impl Form, columns: &mut [Vec<f32>]) -> ([
 struct Part<'a> {
     place: [&'a mut [f32]; 3],
     column: [&'a mut [f32]; COLUMNS],
+}
+
+impl<'a> Part<'a> {
+    /// Cuts the values of the next `count` particles off.
+    fn take(&mut self, count: usize) -> Part<'a> {
+        let mut part = Part::default();
+        let all = part.place.iter_mut().chain(&mut part.column);
+        for (to, from) in all.zip(self.place.iter_mut().chain(&mut self.column)) {
+            *to = from.split_off_mut(..count).unwrap_or_default();
+        }
+        part
+    }
 }
 
 /// The way of a particle, in units of the radius, and its columns.
