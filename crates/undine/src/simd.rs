@@ -67,6 +67,29 @@ pub trait Lanes: Copy {
     unsafe fn store_set_bits(mask: u32, first: u32, out: *mut u32);
 }
 
+/// More that eight lanes can do.
+pub trait Eight: Lanes {
+    /// The lanes in memory.
+    #[inline(always)]
+    fn to_array(self) -> [f32; 8] {
+        let mut out = [0.0; 8];
+        // SAFETY: room for eight.
+        unsafe { self.store(out.as_mut_ptr()) };
+        out
+    }
+    /// Lane-wise minimum.
+    fn min(self, o: Self) -> Self;
+    /// The magnitudes of `self` with the signs of `o`.
+    fn copy_sign(self, o: Self) -> Self;
+    /// Lane k is the sum of the lanes of `of[k]`, in the order of [`Lanes::sum`].
+    fn sums(of: [Self; 8]) -> Self;
+    /// Writes the lanes of which the 8-bit `mask` has the bit to `out`, packed to the front.
+    ///
+    /// # Safety
+    /// Eight f32 must be writable at `out`, whatever the number of set bits.
+    unsafe fn store_packed(self, mask: u32, out: *mut f32);
+}
+
 /// Eight lanes as an array.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
@@ -157,12 +180,33 @@ impl Lanes for Portable {
     }
 }
 
+impl Eight for Portable {
+    #[inline(always)]
+    fn min(self, o: Self) -> Self {
+        self.zip(o, |a, b| if a < b { a } else { b })
+    }
+    #[inline(always)]
+    fn copy_sign(self, o: Self) -> Self {
+        self.zip(o, f32::copysign)
+    }
+    #[inline(always)]
+    fn sums(of: [Self; 8]) -> Self {
+        Portable(of.map(Self::sum))
+    }
+    #[inline(always)]
+    unsafe fn store_packed(self, mask: u32, out: *mut f32) {
+        let packed: [f32; 8] = std::array::from_fn(|k| self.0[usize::from(SET_BITS[mask as usize & 255][k])]);
+        // SAFETY: the caller promises room for eight.
+        unsafe { out.cast::<[f32; 8]>().write_unaligned(packed) };
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 pub use self::{avx2::Avx2, avx512::Avx512};
 
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
-    use super::Lanes;
+    use super::{Eight, Lanes};
     use std::arch::x86_64::*;
 
     /// Eight lanes in an AVX2 register.
@@ -208,6 +252,19 @@ mod avx2 {
                 Avx2(_mm256_shuffle_ps::<0x44>(ab1, cd1)),
                 Avx2(_mm256_shuffle_ps::<0xEE>(ab1, cd1)),
             ]
+        }
+    }
+
+    /// Lower and upper half added: those of `a` in the lower half, those of `b` in the upper.
+    ///
+    /// # Safety
+    /// AVX2 must be available.
+    #[inline(always)]
+    unsafe fn halves(a: Avx2, b: Avx2) -> __m256 {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let low = _mm256_permute2f128_ps::<0x20>(a.0, b.0);
+            _mm256_add_ps(low, _mm256_permute2f128_ps::<0x31>(a.0, b.0))
         }
     }
 
@@ -292,6 +349,38 @@ mod avx2 {
                 let bits = _mm_loadl_epi64(super::SET_BITS[mask as usize & 255].as_ptr().cast());
                 let packed = _mm256_add_epi32(_mm256_cvtepu8_epi32(bits), _mm256_set1_epi32(first as i32));
                 _mm256_storeu_si256(out.cast(), packed);
+            }
+        }
+    }
+
+    #[allow(clippy::undocumented_unsafe_blocks)]
+    impl Eight for Avx2 {
+        #[inline(always)]
+        fn min(self, o: Self) -> Self {
+            Avx2(unsafe { _mm256_min_ps(self.0, o.0) })
+        }
+        #[inline(always)]
+        fn copy_sign(self, o: Self) -> Self {
+            let sign = unsafe { _mm256_set1_ps(-0.0) };
+            Avx2(unsafe { _mm256_or_ps(_mm256_andnot_ps(sign, self.0), _mm256_and_ps(sign, o.0)) })
+        }
+        #[inline(always)]
+        fn sums(of: [Self; 8]) -> Self {
+            unsafe {
+                // The four sums of `sum`'s first step of `k` (lower half) and `k + 4` (upper half).
+                let (a, b) = (halves(of[0], of[4]), halves(of[1], of[5]));
+                let (c, d) = (halves(of[2], of[6]), halves(of[3], of[7]));
+                let ab = _mm256_add_ps(_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
+                let cd = _mm256_add_ps(_mm256_unpacklo_ps(c, d), _mm256_unpackhi_ps(c, d));
+                let even = _mm256_shuffle_ps::<0x44>(ab, cd);
+                Avx2(_mm256_add_ps(even, _mm256_shuffle_ps::<0xEE>(ab, cd)))
+            }
+        }
+        #[inline(always)]
+        unsafe fn store_packed(self, mask: u32, out: *mut f32) {
+            unsafe {
+                let bits = _mm_loadl_epi64(super::SET_BITS[mask as usize & 255].as_ptr().cast());
+                _mm256_storeu_ps(out, _mm256_permutevar8x32_ps(self.0, _mm256_cvtepu8_epi32(bits)));
             }
         }
     }
@@ -488,6 +577,42 @@ mod tests {
         if avx512_available() {
             // SAFETY: AVX-512 is available.
             assert_eq!(unsafe { everything_avx512() }, plain);
+        }
+    }
+
+    #[target_feature(enable = "avx2,fma,popcnt,bmi1,bmi2,lzcnt")]
+    fn more_avx2() -> Vec<f32> {
+        more::<Avx2>()
+    }
+
+    /// Results of what only eight lanes do.
+    #[inline(always)]
+    fn more<L: Eight>() -> Vec<f32> {
+        let data: Vec<f32> = (0..64).map(|i| ((i * 37) % 64) as f32 + 0.25).collect();
+        // SAFETY: both loads stay inside the 64 floats.
+        let (a, b) = unsafe { (L::load(data.as_ptr()), L::load(data.as_ptr().add(3))) };
+        let sign = a.sub(L::splat(20.0));
+        let mut out = Vec::new();
+        for v in [a.min(b), b.copy_sign(sign), L::splat(1.0).copy_sign(sign)] {
+            out.extend(v.to_array());
+        }
+        let of: [L; 8] = std::array::from_fn(|k| a.mul(L::splat(0.1 + k as f32)));
+        assert_eq!(L::sums(of).to_array(), of.map(L::sum));
+        out.extend(L::sums(of).to_array());
+        for mask in 0..256u32 {
+            let mut packed = [0.0; 8];
+            // SAFETY: `packed` has room for eight.
+            unsafe { a.store_packed(mask, packed.as_mut_ptr()) };
+            out.extend(&packed[..mask.count_ones() as usize]);
+        }
+        out
+    }
+
+    #[test]
+    fn avx2_does_the_rest_as_portable_lanes_do() {
+        if avx2_available() {
+            // SAFETY: AVX2 is available.
+            assert_eq!(unsafe { more_avx2() }, more::<Portable>());
         }
     }
 

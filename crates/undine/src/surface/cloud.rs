@@ -88,21 +88,34 @@ fn place(x: f32, per_block: f64) -> (i32, f32) {
     (block, round_fine(((x - f64::from(block)) * EDGE as f64) as f32))
 }
 
+/// Names the first particle that is too far out to be numbered.
+fn far_out(position: &[[f32; 3]], cell: f64, per_block: f64) -> SurfaceError {
+    let far = |p: &[f32; 3]| p.iter().any(|x| (f64::from(*x) * per_block).abs() > FARTHEST || x.is_nan());
+    let particle = position.iter().position(far).unwrap_or_default();
+    let p = position[particle];
+    if p.iter().any(|x| !x.is_finite()) {
+        return SurfaceError::NotFinite { particle };
+    }
+    let most = p.iter().fold(0.0, |m: f64, x| m.max(f64::from(x.abs())));
+    SurfaceError::TooFar { particle, distance: most / cell }
+}
+
 impl Cloud {
     /// Sorts the particles at `position`.
     pub fn new(position: &[[f32; 3]], cell: f64) -> Result<Self, SurfaceError> {
         let per_block = 1.0 / (cell * EDGE as f64);
-        let far = |p: &[f32; 3]| p.iter().any(|x| (f64::from(*x) * per_block).abs() > FARTHEST || x.is_nan());
-        if let Some(particle) = position.par_iter().position_first(far) {
-            let p = position[particle];
-            if p.iter().any(|x| !x.is_finite()) {
-                return Err(SurfaceError::NotFinite { particle });
-            }
-            let most = p.iter().fold(0.0, |m: f64, x| m.max(f64::from(x.abs())));
-            return Err(SurfaceError::TooFar { particle, distance: most / cell });
+        let mut keys: Vec<Key> = vec![[0; 3]; position.len()];
+        // Without a branch for each: the first particle that is too far is looked for only when there is one.
+        let within = |(keys, position): (&mut [Key], &[[f32; 3]])| {
+            keys.iter_mut().zip(position).fold(true, |within, (key, p)| {
+                *key = p.map(|x| place(x, per_block).0);
+                p.iter().fold(within, |within, x| within & ((f64::from(*x) * per_block).abs() <= FARTHEST))
+            })
+        };
+        if !keys.par_chunks_mut(4096).zip(position.par_chunks(4096)).map(within).reduce(|| true, |a, b| a & b)
+        {
+            return Err(far_out(position, cell, per_block));
         }
-        let key = |p: &[f32; 3]| p.map(|x| place(x, per_block).0);
-        let keys: Vec<Key> = position.par_iter().with_min_len(4096).map(key).collect();
 
         // Neighbours in the frame mostly share their block, so few keys are looked up.
         let mut cloud = Cloud::default();
@@ -144,14 +157,16 @@ impl Cloud {
             *c += 1;
         }
         let order = &cloud.order;
-        for (a, local) in cloud.local.iter_mut().enumerate() {
-            local.resize(order.len() + PAD, NOWHERE);
-            local.par_chunks_mut(4096).zip(order.par_chunks(4096)).for_each(|(local, order)| {
-                for (x, &i) in local.iter_mut().zip(order) {
-                    *x = place(position[i as usize][a], per_block).1;
-                }
-            });
+        let [x, y, z] = &mut cloud.local;
+        for x in [&mut *x, &mut *y, &mut *z] {
+            x.resize(order.len() + PAD, NOWHERE);
         }
+        let parts = (x.par_chunks_mut(4096), y.par_chunks_mut(4096), z.par_chunks_mut(4096));
+        parts.into_par_iter().zip(order.par_chunks(4096)).for_each(|((x, y, z), order)| {
+            for (((x, y), z), &i) in x.iter_mut().zip(y).zip(z).zip(order) {
+                [*x, *y, *z] = position[i as usize].map(|x| place(x, per_block).1);
+            }
+        });
         Ok(cloud)
     }
 
@@ -165,16 +180,32 @@ impl Cloud {
         self.start[block] as usize..self.start[block + 1] as usize
     }
 
+    /// Cuts values of the particles into those of each block.
+    pub fn parts<'a, T>(&self, mut values: &'a mut [T]) -> Vec<&'a mut [T]> {
+        let mut parts = Vec::with_capacity(self.keys.len());
+        for b in 0..self.keys.len() {
+            let (part, rest) = std::mem::take(&mut values).split_at_mut(self.range(b).len());
+            parts.push(part);
+            values = rest;
+        }
+        parts
+    }
+
     /// Lists the blocks up to `reach` cells around a block, in the order of the sort, and where they lie from it.
     pub fn around(&self, key: Key, reach: f32, out: &mut Vec<Around>) {
         let n = (reach / EDGE as f32).ceil() as i32;
         out.clear();
         for z in -n..=n {
             for y in -n..=n {
+                // After one that is there, the next along x follows in the sort or is not there.
+                let mut last: Option<u32> = None;
                 for x in -n..=n {
-                    if let Some(&block) = self.map.get(&[key[0] + x, key[1] + y, key[2] + z]) {
-                        out.push(Around { block, step: [x, y, z] });
-                    }
+                    let key = [key[0] + x, key[1] + y, key[2] + z];
+                    last = match last {
+                        Some(b) => (self.keys.get(b as usize + 1) == Some(&key)).then_some(b + 1),
+                        None => self.map.get(&key).copied(),
+                    };
+                    out.extend(last.map(|block| Around { block, step: [x, y, z] }));
                 }
             }
         }

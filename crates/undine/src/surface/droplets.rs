@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::Surface;
 use super::cloud::{Cloud, EDGE, Key};
-use super::field::Field;
+use super::field::{Field, Points};
 use super::gather::Near;
 use super::march::Carried;
 use super::options::SurfaceError;
@@ -67,15 +67,21 @@ fn outside_in(
 ) -> Vec<(usize, [f32; 3])> {
     let key = cloud.keys[block];
     field.collect(cloud, key, near);
-    let is_outside = |k: &usize| {
-        let p: [f32; 3] = std::array::from_fn(|a| field.local[a][*k]);
-        field.at(near, &Default::default(), p).value < field.iso
-    };
     let place = |k: usize| {
         let along = |a: usize| f64::from(key[a]) * EDGE as f64 + f64::from(cloud.local[a][k]);
         (k, std::array::from_fn(|a| (along(a) * cell) as f32))
     };
-    cloud.range(block).filter(is_outside).map(place).collect()
+    let mut picked = Vec::new();
+    let mut outside = Vec::new();
+    let particles: Vec<usize> = cloud.range(block).collect();
+    for eight in particles.chunks(8) {
+        // The last one again, to make it eight.
+        let points: Points =
+            std::array::from_fn(|a| std::array::from_fn(|n| field.local[a][eight[n.min(eight.len() - 1)]]));
+        let value = field.at(near, &Default::default(), &points, &mut picked).value;
+        outside.extend(eight.iter().zip(value).filter(|v| v.1 < field.iso).map(|v| place(*v.0)));
+    }
+    outside
 }
 
 /// A unit sphere from an octahedron whose triangles are cut in four so many times.

@@ -3,13 +3,18 @@
 mod ball;
 mod ellipsoid;
 mod product;
+mod sample;
 
-use super::cloud::{Cloud, Key, POINTS};
+use super::cloud::{Cloud, EDGE, Key, POINTS};
 use super::gather::Near;
 pub use product::Profile;
+pub use sample::{Points, Samples};
 
 /// Points of a block.
 pub const VALUES: usize = POINTS * POINTS * POINTS;
+
+/// 0 to 7: the x of the points of a row.
+const RAMP: [f32; 8] = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
 
 /// How far and in what form a particle spreads. The numbers a particle carries are columns.
 #[derive(Clone, Debug)]
@@ -41,39 +46,52 @@ pub struct Field {
     pub signed: bool,
 }
 
-/// The field at a point.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Sample {
-    /// Its value.
-    pub value: f32,
-    /// Its gradient, per cell.
-    pub gradient: [f32; 3],
-    /// Σ value of each particle × velocity, where asked for.
-    pub velocity: [f32; 3],
-}
-
 impl Field {
-    /// Collects the particles felt in a block.
+    /// Collects the particles felt in a block and works out how far each of them is.
     pub fn collect(&self, cloud: &Cloud, key: Key, near: &mut Near) {
-        near.collect(cloud, key, &self.local, &self.columns, self.reach, self.reach + self.stray);
+        let felt = ([-self.reach; 3], [EDGE as f32 + self.reach; 3]);
+        near.collect(cloud, key, &self.local, &self.columns, felt, self.reach + self.stray);
+        self.measure(near);
     }
 
-    /// The values on the points of a block, x fastest.
-    pub fn fill(&self, near: &Near, out: &mut [f32; VALUES]) {
+    /// Works out how far each particle is felt.
+    fn measure(&self, near: &mut Near) {
+        match &self.shape {
+            Shape::Ball => ball::measure(near),
+            Shape::Ellipsoid => ellipsoid::measure(near),
+            Shape::Product(profile) => product::measure(profile, near),
+        }
+    }
+
+    /// The values on the points of a block, x fastest. Only those below `enough` are sure to be right; others may
+    /// lack parts of what exceeds it. All parts are positive and each point sums them in the order of the cloud, so
+    /// that blocks beside each other agree on which those are and, bit for bit, on the values of all others.
+    /// `picked`: scratch.
+    pub fn fill(&self, near: &Near, enough: f32, out: &mut [f32; VALUES], picked: &mut Vec<u32>) {
         out.fill(0.0);
         match &self.shape {
             Shape::Ball => ball::fill(near, out),
-            Shape::Ellipsoid => ellipsoid::fill(near, out),
+            Shape::Ellipsoid => ellipsoid::fill(near, enough, out, picked),
             Shape::Product(profile) => product::fill(profile, near, out),
         }
     }
 
-    /// The field at a point of the block, in cells from its corner; `velocity`: parallel to `near`, or empty.
-    pub fn at(&self, near: &Near, velocity: &[Vec<f32>; 3], p: [f32; 3]) -> Sample {
+    /// The field at points of the block; `velocity`: parallel to `near`, or empty; `picked`: scratch.
+    pub fn at(
+        &self,
+        near: &Near,
+        velocity: &[Vec<f32>; 3],
+        points: &Points,
+        picked: &mut Vec<u32>,
+    ) -> Samples {
         match &self.shape {
-            Shape::Ball => ball::at(near, velocity, p),
-            Shape::Ellipsoid => ellipsoid::at(near, velocity, p),
-            Shape::Product(profile) => product::at(profile, near, velocity, p),
+            Shape::Ball => sample::samples(&ball::Balls::new(near), near, velocity, points, picked),
+            Shape::Ellipsoid => {
+                sample::samples(&ellipsoid::Ellipsoids::new(near), near, velocity, points, picked)
+            }
+            Shape::Product(profile) => {
+                sample::samples(&product::Products::new(profile, near), near, velocity, points, picked)
+            }
         }
     }
 
@@ -92,14 +110,6 @@ impl Field {
         };
         c(0) * (1.0 - q).max(0.0).powi(3)
     }
-}
-
-/// First and last point, from 0 to 7, within `reach` of `x`, and a hair more.
-#[inline(always)]
-fn span(x: f32, reach: f32) -> (usize, usize) {
-    let low = (x - reach).max(0.0) as i32;
-    let high = (x + reach).min(7.0) as i32;
-    (low as usize, (high + 1).clamp(0, 8) as usize)
 }
 
 /// Enters a generic function over lanes with AVX2 when there is, else with portable lanes.

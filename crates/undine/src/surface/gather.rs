@@ -1,8 +1,8 @@
 //! The particles in reach of a block, side by side in its own coordinates.
 
-use super::cloud::{Around, Cloud, EDGE, Key, NOWHERE};
+use super::cloud::{Around, Cloud, Key, NOWHERE};
 use super::field::dispatch;
-use crate::simd::Lanes;
+use crate::simd::Eight;
 
 /// Most numbers a particle carries besides its place.
 pub const COLUMNS: usize = 7;
@@ -15,21 +15,23 @@ pub struct Near {
     pub x: [Vec<f32>; 3],
     /// What else they carry.
     pub column: [Vec<f32>; COLUMNS],
+    /// Half the size along each axis of the box in which they are felt, as [`super::field::Field::collect`] finds it.
+    pub extent: [Vec<f32>; 3],
     /// Their numbers in the cloud; not filled up.
     pub index: Vec<u32>,
     blocks: Vec<Around>,
 }
 
 impl Near {
-    /// Collects the particles at `local` (coordinates from their own blocks) not farther than `reach` cells from the
-    /// box of the block, looking at blocks up to `search` cells away; `columns` are picked along.
+    /// Collects the particles at `local` (coordinates from their own blocks) in the box from `low` to `high` seen from
+    /// the block, looking at blocks up to `search` cells away; `columns` are picked along.
     pub fn collect(
         &mut self,
         cloud: &Cloud,
         key: Key,
         local: &[Vec<f32>; 3],
         columns: &[Vec<f32>],
-        reach: f32,
+        (low, high): ([f32; 3], [f32; 3]),
         search: f32,
     ) {
         cloud.around(key, search, &mut self.blocks);
@@ -41,13 +43,9 @@ impl Near {
         for k in 0..self.blocks.len() {
             let block = self.blocks[k];
             let range = cloud.range(block.block as usize);
-            let (first, offset) = (count, block.offset());
-            count += pick(local, range, offset, reach, &mut self.index[count..]);
-            for a in 0..3 {
-                for (x, &i) in self.x[a][first..count].iter_mut().zip(&self.index[first..count]) {
-                    *x = local[a][i as usize] + offset[a];
-                }
-            }
+            let [x, y, z] = &mut self.x;
+            let out = [&mut x[count..], &mut y[count..], &mut z[count..]];
+            count += pick(local, range, block.offset(), low, high, out, &mut self.index[count..]);
         }
         self.index.truncate(count);
         let full = count.next_multiple_of(8);
@@ -72,27 +70,33 @@ dispatch!(pick, pick_lanes, (
     local: &[Vec<f32>; 3],
     range: std::ops::Range<usize>,
     offset: [f32; 3],
-    reach: f32,
-    out: &mut [u32]
+    low: [f32; 3],
+    high: [f32; 3],
+    out: [&mut [f32]; 3],
+    index: &mut [u32]
 ) -> usize);
 
-/// Writes the numbers of the particles of `range` within `reach` of the block to `out`, which has room for all of
-/// them and eight more; returns how many there are.
+/// Writes the places, seen from the block, and the numbers of the particles of `range` between `low` and `high` to
+/// `out` and `index`, which have room for all of them and eight more; returns how many there are.
 #[inline(always)]
-fn pick_lanes<L: Lanes>(
+fn pick_lanes<L: Eight>(
     local: &[Vec<f32>; 3],
     range: std::ops::Range<usize>,
     offset: [f32; 3],
-    reach: f32,
-    out: &mut [u32],
+    low: [f32; 3],
+    high: [f32; 3],
+    out: [&mut [f32]; 3],
+    index: &mut [u32],
 ) -> usize {
-    let (low, high) = (-reach, EDGE as f32 + reach);
     // The box seen from the particles' own block.
-    let low = [L::splat(low - offset[0]), L::splat(low - offset[1]), L::splat(low - offset[2])];
-    let high = [L::splat(high - offset[0]), L::splat(high - offset[1]), L::splat(high - offset[2])];
+    let low = [L::splat(low[0] - offset[0]), L::splat(low[1] - offset[1]), L::splat(low[2] - offset[2])];
+    let high = [L::splat(high[0] - offset[0]), L::splat(high[1] - offset[1]), L::splat(high[2] - offset[2])];
     let mut count = 0;
     let mut k = range.start;
-    assert!(out.len() >= range.len() + 8 && local.iter().all(|x| x.len() >= range.end + 8));
+    let move_by = [L::splat(offset[0]), L::splat(offset[1]), L::splat(offset[2])];
+    let room = range.len() + 8;
+    assert!(index.len() >= room && out.iter().all(|x| x.len() >= room));
+    assert!(local.iter().all(|x| x.len() >= range.end + 8));
     while k < range.end {
         // SAFETY: the lengths were just checked.
         unsafe {
@@ -106,7 +110,10 @@ fn pick_lanes<L: Lanes>(
             if left < 8 {
                 mask &= (1 << left) - 1;
             }
-            L::store_set_bits(mask, k as u32, out.as_mut_ptr().add(count));
+            L::store_set_bits(mask, k as u32, index.as_mut_ptr().add(count));
+            x.add(move_by[0]).store_packed(mask, out[0].as_mut_ptr().add(count));
+            y.add(move_by[1]).store_packed(mask, out[1].as_mut_ptr().add(count));
+            z.add(move_by[2]).store_packed(mask, out[2].as_mut_ptr().add(count));
             count += mask.count_ones() as usize;
         }
         k += 8;

@@ -9,12 +9,13 @@ use rayon::prelude::*;
 
 use super::cloud::Cloud;
 use super::field::{Field, Shape};
+use super::filling::Filling;
 use super::march::Carried;
 use super::options::{Options, SurfaceError};
-use super::pairs::{PairSum, pair_sums};
+use super::pairs::{PairSum, pair_sums, totals};
 use super::{Surface, candidates, check, fluids, smooth, stitch, walk};
 use crate::frame::Frame;
-use crate::simd::Lanes;
+use crate::simd::Eight;
 
 /// Radius over which the sides of particles are averaged, × spacing: single particles that strayed among the others
 /// would dent the border.
@@ -55,7 +56,7 @@ pub fn interfaces(frame: &Frame, options: &Options) -> Result<Vec<Interface>, Su
     // From here on lengths are in cells.
     let spacing = (1.0 / options.cell) as f32;
     let cloud = Cloud::new(&frame.particles.position, cell)?;
-    let seeds = candidates::in_reach(&cloud, 0.5 * spacing)?;
+    let seeds = candidates::in_reach(&cloud, 0.5 * spacing, &Filling::new(&cloud, spacing).surrounded)?;
     let border = |(rank, &number): (usize, &u8)| {
         let side = |&i: &u32| if fluid[i as usize] >= number { 1.0 } else { -1.0 };
         let side = averaged(&cloud, cloud.order.iter().map(side).collect(), spacing);
@@ -94,22 +95,23 @@ fn averaged(cloud: &Cloud, side: Vec<f32>, spacing: f32) -> Vec<f32> {
 struct Sides;
 
 impl PairSum for Sides {
-    type Sum<L: Lanes> = [L; 2];
+    type Sum<L: Eight> = [L; 2];
     type Output = [f32; 2];
     #[inline(always)]
-    fn zero<L: Lanes>(&self) -> [L; 2] {
+    fn zero<L: Eight>(&self) -> [L; 2] {
         [L::splat(0.0); 2]
     }
     #[inline(always)]
-    fn add<L: Lanes>(&self, sum: &mut [L; 2], _: [L; 3], r2: L, side: L) {
+    fn add<L: Eight>(&self, sum: &mut [L; 2], _: [L; 3], r2: L, side: L) {
         let t = L::splat(1.0).sub(r2).max(L::splat(0.0));
         let w = t.mul(t).mul(t);
         sum[0] = w.mul_add(side, sum[0]);
         sum[1] = sum[1].add(w);
     }
     #[inline(always)]
-    fn finish<L: Lanes>(&self, sum: &[L; 2]) -> [f32; 2] {
-        [sum[0].sum(), sum[1].sum()]
+    fn finish<L: Eight>(&self, sums: &[[L; 2]; 8]) -> [[f32; 2]; 8] {
+        let [side, all] = totals(sums).map(L::to_array);
+        std::array::from_fn(|k| [side[k], all[k]])
     }
 }
 

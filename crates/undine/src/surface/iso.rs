@@ -10,12 +10,13 @@ mod smoothed;
 mod surface_value;
 mod volume_fraction;
 
-use rayon::prelude::*;
-
-use super::cloud::{Cloud, Key, round_fine};
+use super::cloud::{Cloud, Key};
 use super::field::Field;
+use super::filling::Filling;
 use super::options::{Method, Options};
-use neighborhood::Neighborhood;
+#[cfg(test)]
+pub use eigen::eigen;
+use neighborhood::FARTHEST_MOVE;
 
 /// What an isofunction may look at.
 pub struct Source<'a> {
@@ -27,6 +28,8 @@ pub struct Source<'a> {
     pub expansion: Option<Vec<f32>>,
     /// Blocks of the cloud whose particles the surface may feel; the particles of others may be treated as at rest.
     pub wanted: Vec<bool>,
+    /// Where the fluid has its density at rest.
+    pub filling: &'a Filling,
     /// What the caller chose.
     pub options: &'a Options,
 }
@@ -71,32 +74,6 @@ pub fn field(source: &Source) -> Field {
         Method::Smoothed => smoothed::field(source),
         Method::Anisotropic => anisotropic::field(source),
     }
-}
-
-/// Share of the way to the mean of its neighbours that a particle is moved, λ (Yu & Turk: 0.9 to 1).
-const MOVE: f32 = 0.9;
-/// Shortest way to the mean, × radius, on which a particle moves at all; longer ways are shorter by this. It keeps
-/// the fluid from shrinking: beside a plane the mean lies up to a quarter of the radius away, which is no noise.
-const STAY: f32 = 0.15;
-/// Farthest that a particle is moved along an axis, × spacing.
-const FARTHEST_MOVE: f32 = 1.0;
-
-/// Places of the particles moved towards `mean` (from each, in units of `radius` cells), and how far they may stray
-/// from their blocks.
-fn moved(source: &Source, around: &[Neighborhood], radius: f32) -> ([Vec<f32>; 3], f32) {
-    let most = FARTHEST_MOVE * source.spacing;
-    let mut local = source.cloud.local.clone();
-    for (a, local) in local.iter_mut().enumerate() {
-        local.par_iter_mut().zip(around).with_min_len(4096).for_each(|(x, around)| {
-            let m = around.mean;
-            let length = (m[0] * m[0] + m[1] * m[1] + m[2] * m[2]).sqrt();
-            if length > STAY {
-                let part = MOVE * (1.0 - STAY / length) * radius;
-                *x = round_fine(*x + (part * m[a]).clamp(-most, most));
-            }
-        });
-    }
-    (local, most)
 }
 
 /// The blocks of the cloud in reach (cells) of the blocks `of`.

@@ -1,14 +1,18 @@
 //! Marching cubes through one block.
 
 use super::cloud::{EDGE, Key, POINTS};
-use super::field::{Field, VALUES, dispatch};
+use super::field::{Field, Points, Samples, VALUES, dispatch};
 use super::gather::Near;
 use super::tables::{EDGES, cases};
-use crate::simd::Lanes;
+use crate::simd::Eight;
 
 /// Vertices keep this far from the ends of their edge, × cell, so that no two of them fall together where the field
 /// is exactly at its iso value.
 const MARGIN: f32 = 1e-3;
+
+/// Greatest value at the end of an edge that is told from greater ones, × iso. Flat kernels pile up far beyond the iso
+/// value; a line from there would miss the surface.
+const ENOUGH: f32 = 2.0;
 
 /// Farthest that a vertex is moved along its edge after the interpolation, × cell.
 const FARTHEST_STEP: f32 = 0.3;
@@ -52,11 +56,17 @@ pub struct Scratch {
     near: Near,
     values: Box<[f32; VALUES]>,
     velocity: [Vec<f32>; 3],
+    picked: Vec<u32>,
 }
 
 impl Default for Scratch {
     fn default() -> Self {
-        Scratch { near: Near::default(), values: Box::new([0.0; VALUES]), velocity: Default::default() }
+        Scratch {
+            near: Near::default(),
+            values: Box::new([0.0; VALUES]),
+            velocity: Default::default(),
+            picked: Vec::new(),
+        }
     }
 }
 
@@ -84,14 +94,14 @@ pub fn march(
     key: Key,
     scratch: &mut Scratch,
 ) -> Option<Piece> {
-    let Scratch { near, values, velocity } = scratch;
+    let Scratch { near, values, velocity, picked } = scratch;
     field.collect(cloud, key, near);
     if near.len() == 0 {
         return None;
     }
-    field.fill(near, values);
     // Flat kernels pile up far beyond the iso value; a line from there would miss the surface.
-    let most = if field.signed { f32::MAX } else { 2.0 * field.iso };
+    let most = if field.signed { f32::MAX } else { ENOUGH * field.iso };
+    field.fill(near, most, values, picked);
     let (mut piece, rows) = piece_of(key, values, field.iso, most)?;
     for (to, from) in velocity.iter_mut().zip(&carried.velocity) {
         to.clear();
@@ -100,7 +110,7 @@ pub fn march(
             to.resize(near.x[0].len(), 0.0);
         }
     }
-    dress(field, near, velocity, carried, &rows, &mut piece);
+    dress(field, near, velocity, carried, &rows, &mut piece, picked);
     Some(piece)
 }
 
@@ -125,7 +135,7 @@ pub fn piece_of(key: Key, values: &[f32; VALUES], iso: f32, most: f32) -> Option
 dispatch!(inside, inside_lanes, (values: &[f32; VALUES], iso: f32) -> Rows);
 
 #[inline(always)]
-fn inside_lanes<L: Lanes>(values: &[f32; VALUES], iso: f32) -> Rows {
+fn inside_lanes<L: Eight>(values: &[f32; VALUES], iso: f32) -> Rows {
     let mut rows = [[0; POINTS]; POINTS];
     let iso = L::splat(iso);
     for (row, values) in rows.as_flattened_mut().iter_mut().zip(values.as_chunks::<POINTS>().0) {
@@ -233,45 +243,77 @@ fn dress(
     carried: &Carried,
     rows: &Rows,
     piece: &mut Piece,
+    picked: &mut Vec<u32>,
 ) {
     let moves = !velocity[0].is_empty();
     let count = piece.edges.len();
     piece.normal.reserve_exact(count);
     piece.velocity.reserve_exact(if moves { count } else { 0 });
-    for (p, edge) in piece.position.iter_mut().zip(&piece.edges) {
-        let (point, axis) = edge_of(*edge);
-        let low = point[axis] as f32;
-        let first_inside = rows[point[2]][point[1]] >> point[0] & 1 == 1;
-        let mut s = field.at(near, velocity, *p);
-        // Beyond the reach of sharp kernels the field tells nothing: halve the way to the end that is inside.
-        for _ in 0..MOST_HALVINGS {
-            if s.value > 0.25 * field.iso || field.signed {
-                break;
+    for (positions, edges) in piece.position.chunks_mut(8).zip(piece.edges.chunks(8)) {
+        let s = settle(field, near, velocity, rows, positions, edges, picked);
+        for (k, (p, edge)) in positions.iter_mut().zip(edges).enumerate() {
+            let (point, axis) = edge_of(*edge);
+            let low = point[axis] as f32;
+            let g = s.gradient.map(|g| g[k]);
+            // One step of Newton's along the edge.
+            let step = (field.iso - s.value[k]) / g[axis];
+            if step.abs() < FARTHEST_STEP {
+                p[axis] = (p[axis] + step).clamp(low + MARGIN, low + 1.0 - MARGIN);
             }
-            p[axis] = 0.5 * (p[axis] + if first_inside { low } else { low + 1.0 });
-            s = field.at(near, velocity, *p);
+            let length = (g[0] * g[0] + g[1] * g[1] + g[2] * g[2]).sqrt();
+            piece.normal.push(if length > 0.0 {
+                g.map(|g| -g / length)
+            } else {
+                // A flat field gives no direction; along the edge is never wrong by a right angle.
+                let out = if first_inside(rows, point) { 1.0 } else { -1.0 };
+                std::array::from_fn(|a| if a == axis { out } else { 0.0 })
+            });
+            if moves {
+                let part = if s.value[k] > 0.0 { 1.0 / s.value[k] } else { 0.0 };
+                piece.velocity.push(s.velocity.map(|v| v[k] * part));
+            }
+            if !carried.fluid.is_empty() {
+                piece.fluid.push(fluid_at(field, near, &carried.fluid, *p));
+            }
         }
-        // One step of Newton's along the edge.
-        let step = (field.iso - s.value) / s.gradient[axis];
-        if step.abs() < FARTHEST_STEP {
-            p[axis] = (p[axis] + step).clamp(low + MARGIN, low + 1.0 - MARGIN);
+    }
+}
+
+/// Whether the first point of an edge is inside.
+fn first_inside(rows: &Rows, point: [usize; 3]) -> bool {
+    rows[point[2]][point[1]] >> point[0] & 1 == 1
+}
+
+/// The field at up to eight vertices. Beyond the reach of sharp kernels it tells nothing: vertices there first halve
+/// their way to the end that is inside.
+fn settle(
+    field: &Field,
+    near: &Near,
+    velocity: &[Vec<f32>; 3],
+    rows: &Rows,
+    positions: &mut [[f32; 3]],
+    edges: &[u16],
+    picked: &mut Vec<u32>,
+) -> Samples {
+    let mut halvings = 0;
+    loop {
+        // The last one again, to make it eight.
+        let points: Points =
+            std::array::from_fn(|a| std::array::from_fn(|n| positions[n.min(positions.len() - 1)][a]));
+        let s = field.at(near, velocity, &points, picked);
+        let mut moved = false;
+        for ((p, edge), value) in positions.iter_mut().zip(edges).zip(s.value) {
+            if halvings < MOST_HALVINGS && value <= 0.25 * field.iso && !field.signed {
+                let (point, axis) = edge_of(*edge);
+                let end = point[axis] as f32 + if first_inside(rows, point) { 0.0 } else { 1.0 };
+                p[axis] = 0.5 * (p[axis] + end);
+                moved = true;
+            }
         }
-        let g = s.gradient;
-        let length = (g[0] * g[0] + g[1] * g[1] + g[2] * g[2]).sqrt();
-        piece.normal.push(if length > 0.0 {
-            g.map(|g| -g / length)
-        } else {
-            // A flat field gives no direction; along the edge is never wrong by a right angle.
-            let out = if first_inside { 1.0 } else { -1.0 };
-            std::array::from_fn(|a| if a == axis { out } else { 0.0 })
-        });
-        if moves {
-            let v = s.velocity;
-            piece.velocity.push(if s.value > 0.0 { v.map(|v| v / s.value) } else { [0.0; 3] });
+        if !moved {
+            return s;
         }
-        if !carried.fluid.is_empty() {
-            piece.fluid.push(fluid_at(field, near, &carried.fluid, *p));
-        }
+        halvings += 1;
     }
 }
 

@@ -20,6 +20,7 @@ mod candidates;
 mod cloud;
 mod droplets;
 mod field;
+mod filling;
 mod gather;
 mod interface;
 mod iso;
@@ -44,6 +45,7 @@ pub use spacing::estimate_spacing;
 use crate::frame::{FieldData, Frame};
 use crate::models::Passes;
 use cloud::Cloud;
+use filling::Filling;
 use march::Carried;
 
 /// Builds the surface of a frame's particles; tells the time of each pass too.
@@ -55,10 +57,11 @@ pub fn build(frame: &Frame, options: &Options) -> Result<(Surface, Passes), Surf
     let spacing = (1.0 / options.cell) as f32;
     let reach = iso::reach(options, spacing);
     let cloud = passes.time("sort", || Cloud::new(&frame.particles.position, cell))?;
-    let seeds = passes.time("find", || -> Result<_, SurfaceError> {
+    let (seeds, filling) = passes.time("find", || -> Result<_, SurfaceError> {
         // Every piece of surface passes near a particle; from there the walk finds the rest.
-        let blocks = candidates::in_reach(&cloud, 0.5 * spacing)?;
-        Ok(candidates::not_filled(&cloud, blocks, spacing))
+        let filling = Filling::new(&cloud, spacing);
+        let blocks = candidates::in_reach(&cloud, 0.5 * spacing, &filling.surrounded)?;
+        Ok((filling.seeds(&cloud, blocks), filling))
     })?;
     let field = passes.time("field", || {
         let source = iso::Source {
@@ -66,6 +69,7 @@ pub fn build(frame: &Frame, options: &Options) -> Result<(Surface, Passes), Surf
             spacing,
             expansion: expansion(frame, options, &cloud),
             wanted: iso::wanted(&cloud, &seeds, reach),
+            filling: &filling,
             options,
         };
         iso::field(&source)
@@ -144,9 +148,9 @@ fn fluids(frame: &Frame) -> Option<&[u8]> {
 fn carried(frame: &Frame, cloud: &Cloud) -> Carried {
     let mut carried = Carried::default();
     if let Some(velocity) = frame.particles.vector("velocity") {
-        for (a, to) in carried.velocity.iter_mut().enumerate() {
-            to.extend(cloud.order.iter().map(|&i| velocity[i as usize][a]));
-        }
+        let axis =
+            |a: usize| cloud.order.par_iter().with_min_len(4096).map(move |&i| velocity[i as usize][a]);
+        carried.velocity = [0, 1, 2].map(|a| axis(a).collect());
     }
     if let Some(fluid) = fluids(frame).filter(|f| f.windows(2).any(|w| w[0] != w[1])) {
         carried.fluid.extend(cloud.order.iter().map(|&i| fluid[i as usize]));

@@ -3,61 +3,126 @@
 //! An edge is only drawn together when the surface stays a manifold (its ends have exactly two neighbours in common)
 //! and no triangle turns over. In one round no two edges near each other are touched, so that every check holds.
 
+use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
+
 use super::Surface;
 use super::adjacency::Adjacency;
+use super::cloud::KeyHasher;
 use super::vector::{V, add, cross, dot, scale, sub, unit};
 
 /// Rounds at most.
 const ROUNDS: usize = 6;
 
 /// Draws edges shorter than `least` (m) together.
+///
+/// After the first round only the triangles are looked at that had a short edge or whose corners moved. Building the
+/// mesh anew for every round took 15 instead of 8.5 ms for 60k particles, with the same result.
 pub fn remove_slivers(surface: &mut Surface, least: f32) {
+    let mut around = Around { before: Adjacency::triangles(surface), now: HashMap::default() };
+    let count = surface.position.len();
+    let mut keep = vec![true; count];
+    let mut touched = vec![false; count];
+    let mut look: Vec<u32> = (0..surface.triangles.len() as u32).collect();
     for _ in 0..ROUNDS {
-        if !round(surface, least) {
+        let (merged, mut left) = round(surface, &around, &look, least, &mut touched);
+        if merged.is_empty() {
             break;
         }
+        touched.fill(false);
+        for (a, b) in merged {
+            keep[b as usize] = false;
+            around.merge(surface, a, b);
+            left.extend_from_slice(around.of(a));
+        }
+        left.retain(|&t| solid(&surface.triangles[t as usize]));
+        left.sort_unstable();
+        left.dedup();
+        look = left;
+    }
+    compact(surface, &keep);
+}
+
+/// The triangles around each vertex.
+struct Around {
+    before: Adjacency,
+    /// Those of the vertices where they have changed.
+    now: HashMap<u32, Vec<u32>, BuildHasherDefault<KeyHasher>>,
+}
+
+impl Around {
+    fn of(&self, v: u32) -> &[u32] {
+        match self.now.get(&v) {
+            Some(list) => list,
+            None => self.before.of(v as usize),
+        }
+    }
+
+    /// Gives the triangles of `b` to `a`, but for those of both, which go.
+    fn merge(&mut self, surface: &mut Surface, a: u32, b: u32) {
+        let mut list = [self.of(a), self.of(b)].concat();
+        list.sort_unstable();
+        list.dedup();
+        list.retain(|&t| {
+            let corners = &mut surface.triangles[t as usize];
+            let third = corners.iter().copied().find(|&v| v != a && v != b).unwrap_or(a);
+            corners.iter_mut().filter(|v| **v == b).for_each(|v| *v = a);
+            let stays = solid(corners);
+            if !stays {
+                let others = self.of(third).iter().copied().filter(|&other| other != t).collect();
+                self.now.insert(third, others);
+            }
+            stays
+        });
+        self.now.insert(a, list);
     }
 }
 
-/// One round; whether anything was done.
-fn round(surface: &mut Surface, least: f32) -> bool {
-    let around = Adjacency::triangles(surface);
-    let count = surface.position.len();
-    let mut touched = vec![false; count];
-    let mut becomes: Vec<u32> = (0..count as u32).collect();
-    let mut any = false;
-    for t in 0..surface.triangles.len() {
+/// Whether a triangle has three corners.
+fn solid(t: &[u32; 3]) -> bool {
+    t[0] != t[1] && t[1] != t[2] && t[2] != t[0]
+}
+
+/// One round through the triangles `look`: the pairs of vertices drawn together, of which the first stays, and the
+/// triangles with short edges that were left.
+fn round(
+    surface: &mut Surface,
+    around: &Around,
+    look: &[u32],
+    least: f32,
+    touched: &mut [bool],
+) -> (Vec<(u32, u32)>, Vec<u32>) {
+    let (mut merged, mut left) = (Vec::new(), Vec::new());
+    for &t in look {
         for k in 0..3 {
-            let (a, b) = (surface.triangles[t][k], surface.triangles[t][(k + 1) % 3]);
+            let corners = surface.triangles[t as usize];
+            let (a, b) = (corners[k], corners[(k + 1) % 3]);
             let d = sub(surface.position[a as usize], surface.position[b as usize]);
             // Each edge is seen from both its triangles: once is enough.
             if a > b || dot(d, d) >= least * least {
                 continue;
             }
-            if let Some(ring) = ring(surface, &around, a, b, &touched) {
+            left.push(t);
+            if let Some(ring) = ring(surface, around, a, b, touched) {
                 let middle = scale(add(surface.position[a as usize], surface.position[b as usize]), 0.5);
-                if turns_over(surface, &around, a, b, middle) {
+                if turns_over(surface, around, a, b, middle) {
                     continue;
                 }
                 merge(surface, a, b, middle);
-                becomes[b as usize] = a;
+                merged.push((a, b));
                 touched[a as usize] = true;
                 touched[b as usize] = true;
                 ring.iter().for_each(|&v| touched[v as usize] = true);
-                any = true;
             }
         }
     }
-    if any {
-        compact(surface, &mut becomes);
-    }
-    any
+    (merged, left)
 }
 
 /// The neighbours of both ends, if the edge may be drawn together and nothing around was touched.
-fn ring(surface: &Surface, around: &Adjacency, a: u32, b: u32, touched: &[bool]) -> Option<Vec<u32>> {
+fn ring(surface: &Surface, around: &Around, a: u32, b: u32, touched: &[bool]) -> Option<Vec<u32>> {
     let beside = |v: u32| -> Vec<u32> {
-        let corners = around.of(v as usize).iter().flat_map(|&t| surface.triangles[t as usize]);
+        let corners = around.of(v).iter().flat_map(|&t| surface.triangles[t as usize]);
         let mut list: Vec<u32> = corners.filter(|&u| u != v).collect();
         list.sort_unstable();
         list.dedup();
@@ -69,7 +134,7 @@ fn ring(surface: &Surface, around: &Adjacency, a: u32, b: u32, touched: &[bool])
     let (mut first, second) = (beside(a), beside(b));
     let common = first.iter().filter(|v| second.binary_search(v).is_ok()).count();
     // A vertex of three neighbours beside the edge would be left with two.
-    let thin = |v: &u32| around.of(*v as usize).len() <= 3;
+    let thin = |v: &u32| around.of(*v).len() <= 3;
     if common != 2 || first.iter().chain(&second).any(|v| touched[*v as usize] || thin(v)) {
         return None;
     }
@@ -78,10 +143,10 @@ fn ring(surface: &Surface, around: &Adjacency, a: u32, b: u32, touched: &[bool])
 }
 
 /// Whether a triangle around the edge would turn over, or nearly, with both ends in the middle.
-fn turns_over(surface: &Surface, around: &Adjacency, a: u32, b: u32, middle: V) -> bool {
+fn turns_over(surface: &Surface, around: &Around, a: u32, b: u32, middle: V) -> bool {
     let normal = |p: [V; 3]| cross(sub(p[1], p[0]), sub(p[2], p[0]));
     [a, b].iter().any(|&v| {
-        around.of(v as usize).iter().any(|&t| {
+        around.of(v).iter().any(|&t| {
             let t = surface.triangles[t as usize];
             if t.contains(&a) && t.contains(&b) {
                 return false;
@@ -109,22 +174,20 @@ fn merge(surface: &mut Surface, a: u32, b: u32, middle: V) {
     }
 }
 
-/// Drops triangles with two equal corners and vertices that became others.
-fn compact(surface: &mut Surface, becomes: &mut [u32]) {
-    let keep: Vec<bool> = becomes.iter().enumerate().map(|(v, &to)| v as u32 == to).collect();
+/// Drops triangles with two equal corners and vertices that are not kept.
+fn compact(surface: &mut Surface, keep: &[bool]) {
     let mut number = vec![0u32; keep.len()];
     let mut next = 0;
-    for (v, &k) in keep.iter().enumerate() {
-        number[v] = next;
-        next += u32::from(k);
+    for (number, &keep) in number.iter_mut().zip(keep) {
+        *number = next;
+        next += u32::from(keep);
     }
-    let moved = |t: &[u32; 3]| t.map(|v| number[becomes[v as usize] as usize]);
-    let solid = |t: &[u32; 3]| t[0] != t[1] && t[1] != t[2] && t[2] != t[0];
-    surface.triangles = surface.triangles.iter().map(moved).filter(solid).collect();
-    retain(&mut surface.position, &keep);
-    retain(&mut surface.normal, &keep);
-    retain(&mut surface.velocity, &keep);
-    retain(&mut surface.fluid, &keep);
+    surface.triangles.retain(solid);
+    surface.triangles.as_flattened_mut().iter_mut().for_each(|v| *v = number[*v as usize]);
+    retain(&mut surface.position, keep);
+    retain(&mut surface.normal, keep);
+    retain(&mut surface.velocity, keep);
+    retain(&mut surface.fluid, keep);
 }
 
 fn retain<T>(values: &mut Vec<T>, keep: &[bool]) {

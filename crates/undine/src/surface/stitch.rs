@@ -66,12 +66,17 @@ fn parts<T>(mut whole: &mut [T], lengths: impl Iterator<Item = usize>) -> Vec<&m
 }
 
 /// One list of the pieces' lists; empty when those are.
-fn join<T: Copy>(pieces: &[Piece], count: usize, list: impl Fn(&Piece) -> &Vec<T>) -> Vec<T> {
-    let mut joined = Vec::new();
-    if pieces.first().is_some_and(|p| list(p).len() == p.edges.len()) || count == 0 {
-        joined.reserve_exact(count);
+fn join<T: Copy + Default + Send + Sync>(
+    pieces: &[Piece],
+    count: usize,
+    list: impl Fn(&Piece) -> &Vec<T> + Sync,
+) -> Vec<T> {
+    if pieces.iter().any(|p| list(p).len() != p.edges.len()) {
+        return Vec::new();
     }
-    pieces.iter().for_each(|p| joined.extend_from_slice(list(p)));
+    let mut joined = vec![T::default(); count];
+    let to = parts(&mut joined, pieces.iter().map(|p| p.edges.len()));
+    pieces.par_iter().zip(to).with_min_len(64).for_each(|(piece, to)| to.copy_from_slice(list(piece)));
     joined
 }
 

@@ -1,14 +1,38 @@
 //! Round particles: w (1 - k r²)³, the form of Müller's poly6 kernel and of Bayraktar's φ.
 
-use super::{Sample, VALUES, dispatch, span};
-use crate::simd::Lanes;
+use super::sample::Kernel;
+use super::{RAMP, VALUES, dispatch};
+use crate::simd::Eight;
 use crate::surface::gather::Near;
 
-/// 0 to 7: the x of the points of a row.
-const RAMP: [f32; 8] = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
-
+dispatch!(measure, measure_lanes, (near: &mut Near));
 dispatch!(fill, fill_lanes, (near: &Near, out: &mut [f32; VALUES]));
-dispatch!(at, at_lanes, (near: &Near, velocity: &[Vec<f32>; 3], p: [f32; 3]) -> Sample);
+
+/// The radii 1/√k, and a hair more.
+#[inline(always)]
+fn measure_lanes<L: Eight>(near: &mut Near) {
+    let full = near.x[0].len();
+    near.extent.iter_mut().for_each(|e| e.resize(full, 0.0));
+    assert!(near.column[1].len() == full);
+    for j in (0..full).step_by(8) {
+        // SAFETY: all arrays are as long as `x`, a multiple of eight.
+        unsafe {
+            let k = L::load(near.column[1].as_ptr().add(j));
+            let radius = L::splat(1.0).div(k).sqrt().add(L::splat(1e-3));
+            radius.store(near.extent[0].as_mut_ptr().add(j));
+            radius.store(near.extent[1].as_mut_ptr().add(j));
+            radius.store(near.extent[2].as_mut_ptr().add(j));
+        }
+    }
+}
+
+/// First and last point, from 0 to 7, within `reach` of `x`, and a hair more.
+#[inline(always)]
+fn span(x: f32, reach: f32) -> (usize, usize) {
+    let low = (x - reach).max(0.0) as i32;
+    let high = (x + reach).min(7.0) as i32;
+    (low as usize, (high + 1).clamp(0, 8) as usize)
+}
 
 /// Spreads one particle after the other over the rows it reaches; a row is one vector.
 ///
@@ -16,7 +40,7 @@ dispatch!(at, at_lanes, (near: &Near, velocity: &[Vec<f32>; 3], p: [f32; 3]) -> 
 /// eight rows are made at once. Leaving out the rows in the corners of the square around the circle lost: 39 instead
 /// of 31 ms for 60k particles, because the number of rows then changes from layer to layer and is mispredicted.
 #[inline(always)]
-fn fill_lanes<L: Lanes>(near: &Near, out: &mut [f32; VALUES]) {
+fn fill_lanes<L: Eight>(near: &Near, out: &mut [f32; VALUES]) {
     // SAFETY: eight floats.
     let ramp = unsafe { L::load(RAMP.as_ptr()) };
     let (one, zero) = (L::splat(1.0), L::splat(0.0));
@@ -57,42 +81,31 @@ fn fill_lanes<L: Lanes>(near: &Near, out: &mut [f32; VALUES]) {
     }
 }
 
-/// No branches: to step over eight particles out of reach, or over blocks of them, is mispredicted so often that it
-/// takes longer. Without, marching takes 21 ms for 60k particles.
-#[inline(always)]
-fn at_lanes<L: Lanes>(near: &Near, velocity: &[Vec<f32>; 3], p: [f32; 3]) -> Sample {
-    let (one, zero) = (L::splat(1.0), L::splat(0.0));
-    let p = [L::splat(p[0]), L::splat(p[1]), L::splat(p[2])];
-    let mut value = zero;
-    let (mut gx, mut gy, mut gz) = (zero, zero, zero);
-    let (mut vx, mut vy, mut vz) = (zero, zero, zero);
-    let moves = velocity[0].len() == near.x[0].len();
-    for j in (0..near.x[0].len()).step_by(8) {
-        // SAFETY: all arrays are as long as `x`, a multiple of eight (`Near::collect`).
-        unsafe {
-            let dx = p[0].sub(L::load(near.x[0].as_ptr().add(j)));
-            let dy = p[1].sub(L::load(near.x[1].as_ptr().add(j)));
-            let dz = p[2].sub(L::load(near.x[2].as_ptr().add(j)));
-            let k = L::load(near.column[1].as_ptr().add(j));
-            let t = one.sub(dz.mul_add(dz, dy.mul_add(dy, dx.mul(dx))).mul(k)).max(zero);
-            let wt2 = t.mul(t).mul(L::load(near.column[0].as_ptr().add(j)));
-            let part = wt2.mul(t);
-            value = value.add(part);
-            // d/dx w t³ = -6 k w t² dx; the -6 waits for the end.
-            let slope = wt2.mul(k);
-            gx = slope.mul_add(dx, gx);
-            gy = slope.mul_add(dy, gy);
-            gz = slope.mul_add(dz, gz);
-            if moves {
-                vx = part.mul_add(L::load(velocity[0].as_ptr().add(j)), vx);
-                vy = part.mul_add(L::load(velocity[1].as_ptr().add(j)), vy);
-                vz = part.mul_add(L::load(velocity[2].as_ptr().add(j)), vz);
-            }
-        }
+/// The columns of the particles.
+pub struct Balls<'a> {
+    w: &'a [f32],
+    k: &'a [f32],
+}
+
+impl<'a> Balls<'a> {
+    /// Of the particles near a block.
+    pub fn new(near: &'a Near) -> Self {
+        Balls { w: &near.column[0][..near.len()], k: &near.column[1][..near.len()] }
     }
-    Sample {
-        value: value.sum(),
-        gradient: [-6.0 * gx.sum(), -6.0 * gy.sum(), -6.0 * gz.sum()],
-        velocity: [vx.sum(), vy.sum(), vz.sum()],
+}
+
+impl Kernel for Balls<'_> {
+    // d/dx w t³ = -6 k w t² dx
+    const GRADIENT: f32 = -6.0;
+
+    #[inline(always)]
+    unsafe fn part<L: Eight>(&self, j: usize, [dx, dy, dz]: [L; 3]) -> (L, [L; 3]) {
+        // SAFETY: the caller's promise.
+        let (w, k) = unsafe { (L::splat(*self.w.get_unchecked(j)), L::splat(*self.k.get_unchecked(j))) };
+        let r2 = dz.mul_add(dz, dy.mul_add(dy, dx.mul(dx)));
+        let t = L::splat(1.0).sub(r2.mul(k)).max(L::splat(0.0));
+        let wt2 = t.mul(t).mul(w);
+        let slope = wt2.mul(k);
+        (wt2.mul(t), [slope.mul(dx), slope.mul(dy), slope.mul(dz)])
     }
 }

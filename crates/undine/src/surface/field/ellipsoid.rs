@@ -1,113 +1,180 @@
 //! Stretched particles: w (1 - rᵀMr)³, Yu & Turk's anisotropic kernel of the form of poly6.
 
-use super::{Sample, VALUES, dispatch, span};
-use crate::simd::Lanes;
+use super::sample::{Kernel, pick};
+use super::{RAMP, VALUES, dispatch};
+use crate::simd::Eight;
+use crate::surface::cloud::EDGE;
 use crate::surface::gather::Near;
 
-/// 0 to 7: the x of the points of a row.
-const RAMP: [f32; 8] = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
+/// Particles between two looks at which rows have enough.
+const BETWEEN_LOOKS: usize = 16;
 
-dispatch!(fill, fill_lanes, (near: &Near, out: &mut [f32; VALUES]));
-dispatch!(at, at_lanes, (near: &Near, velocity: &[Vec<f32>; 3], p: [f32; 3]) -> Sample);
-
-/// Half the extent of rᵀMr = 1 along y and z: √(M⁻¹)yy and √(M⁻¹)zz.
-#[inline(always)]
-fn extent(m: [f32; 6]) -> (f32, f32) {
-    let [a, b, c, d, e, f] = [m[0], m[1], m[2], 0.5 * m[3], 0.5 * m[4], 0.5 * m[5]];
-    let det = a * (b * c - f * f) - d * (d * c - f * e) + e * (d * f - b * e);
-    (((a * c - e * e) / det).max(0.0).sqrt() + 1e-3, ((a * b - d * d) / det).max(0.0).sqrt() + 1e-3)
-}
-
-#[inline(always)]
-fn fill_lanes<L: Lanes>(near: &Near, out: &mut [f32; VALUES]) {
-    // SAFETY: eight floats.
-    let ramp = unsafe { L::load(RAMP.as_ptr()) };
-    let (one, zero) = (L::splat(1.0), L::splat(0.0));
-    let (mut cross, mut rest) = ([0.0f32; 8], [0.0f32; 8]);
-    for j in 0..near.len() {
-        let (x, y, z) = (near.x[0][j], near.x[1][j], near.x[2][j]);
-        let mut m = [0.0; 6];
-        for (c, m) in m.iter_mut().enumerate() {
-            *m = near.column[1 + c][j];
-        }
-        let (reach_y, reach_z) = extent(m);
-        let dx = ramp.sub(L::splat(x));
-        // 1 - q = 1 - Mxx dx² - dx (2Mxy dy + 2Mxz dz) - rest
-        let along = one.sub(dx.mul(dx).mul(L::splat(m[0])));
-        let weight = L::splat(near.column[0][j]);
-        let (z0, z1) = span(z, reach_z);
-        let (y0, y1) = span(y, reach_y);
-        let dy = ramp.sub(L::splat(y));
-        let square = dy.mul(dy).mul(L::splat(m[1]));
-        for iz in z0..z1 {
-            let dz = iz as f32 - z;
-            // Both parts for all eight rows at once, as in `ball`.
-            let crosses = dy.mul_add(L::splat(m[3]), L::splat(m[4] * dz));
-            let rests = dy.mul_add(L::splat(m[5] * dz), square).add(L::splat(m[2] * dz * dz));
-            // SAFETY: room for eight; `span` stays within the eight rows of eight points of each axis.
-            unsafe {
-                crosses.store(cross.as_mut_ptr());
-                rests.store(rest.as_mut_ptr());
-                let mut row = out.as_mut_ptr().add((iz * 8 + y0) * 8);
-                for iy in y0..y1 {
-                    let (c, r) = (L::splat(*cross.get_unchecked(iy)), L::splat(*rest.get_unchecked(iy)));
-                    let t = along.sub(dx.mul_add(c, r)).max(zero);
-                    t.mul(t).mul_add(t.mul(weight), L::load(row)).store(row);
-                    row = row.add(8);
-                }
-            }
-        }
-    }
-}
+dispatch!(measure, measure_lanes, (near: &mut Near));
+dispatch!(fill, fill_lanes, (
+    near: &Near,
+    enough: f32,
+    out: &mut [f32; VALUES],
+    picked: &mut Vec<u32>
+));
 
 /// Eight values of a column.
 ///
 /// # Safety
 /// The column must have eight values from `j` on.
 #[inline(always)]
-unsafe fn load<L: Lanes>(near: &Near, column: usize, j: usize) -> L {
+unsafe fn load<L: Eight>(near: &Near, column: usize, j: usize) -> L {
     // SAFETY: the caller's promise.
     unsafe { L::load(near.column[column].as_ptr().add(j)) }
 }
 
+/// Half the extents of rᵀMr = 1 along the axes, √(M⁻¹)xx and so on, and a hair more.
 #[inline(always)]
-fn at_lanes<L: Lanes>(near: &Near, velocity: &[Vec<f32>; 3], p: [f32; 3]) -> Sample {
-    let (one, two, zero) = (L::splat(1.0), L::splat(2.0), L::splat(0.0));
-    let p = [L::splat(p[0]), L::splat(p[1]), L::splat(p[2])];
-    let mut value = zero;
-    let (mut gx, mut gy, mut gz) = (zero, zero, zero);
-    let (mut vx, mut vy, mut vz) = (zero, zero, zero);
-    let moves = velocity[0].len() == near.x[0].len();
-    for j in (0..near.x[0].len()).step_by(8) {
-        // SAFETY: all arrays are as long as `x`, a multiple of eight (`Near::collect`).
+fn measure_lanes<L: Eight>(near: &mut Near) {
+    let (zero, half, hair) = (L::splat(0.0), L::splat(0.5), L::splat(1e-3));
+    let full = near.x[0].len();
+    near.extent.iter_mut().for_each(|e| e.resize(full, 0.0));
+    assert!(near.column[..7].iter().all(|c| c.len() == full));
+    for j in (0..full).step_by(8) {
+        // SAFETY: all arrays are as long as `x`, a multiple of eight.
         unsafe {
-            let dx = p[0].sub(L::load(near.x[0].as_ptr().add(j)));
-            let dy = p[1].sub(L::load(near.x[1].as_ptr().add(j)));
-            let dz = p[2].sub(L::load(near.x[2].as_ptr().add(j)));
-            let (xx, yy, zz) = (load(near, 1, j), load::<L>(near, 2, j), load::<L>(near, 3, j));
-            let (xy, xz, yz) = (load(near, 4, j), load::<L>(near, 5, j), load::<L>(near, 6, j));
-            // ∇(rᵀMr) = 2Mr
-            let mx = dx.mul(two).mul_add(xx, dy.mul_add(xy, dz.mul(xz)));
-            let my = dy.mul(two).mul_add(yy, dx.mul_add(xy, dz.mul(yz)));
-            let mz = dz.mul(two).mul_add(zz, dx.mul_add(xz, dy.mul(yz)));
-            let q = dx.mul_add(mx, dy.mul_add(my, dz.mul(mz))).mul(L::splat(0.5));
-            let t = one.sub(q).max(zero);
-            let wt2 = t.mul(t).mul(L::load(near.column[0].as_ptr().add(j)));
-            let part = wt2.mul(t);
-            value = value.add(part);
-            gx = wt2.mul_add(mx, gx);
-            gy = wt2.mul_add(my, gy);
-            gz = wt2.mul_add(mz, gz);
-            if moves {
-                vx = part.mul_add(L::load(velocity[0].as_ptr().add(j)), vx);
-                vy = part.mul_add(L::load(velocity[1].as_ptr().add(j)), vy);
-                vz = part.mul_add(L::load(velocity[2].as_ptr().add(j)), vz);
+            let (a, b, c) = (load::<L>(near, 1, j), load::<L>(near, 2, j), load::<L>(near, 3, j));
+            let d = load::<L>(near, 4, j).mul(half);
+            let e = load::<L>(near, 5, j).mul(half);
+            let f = load::<L>(near, 6, j).mul(half);
+            let (xx, yy, zz) = (b.mul(c).sub(f.mul(f)), a.mul(c).sub(e.mul(e)), a.mul(b).sub(d.mul(d)));
+            let det = a.mul(xx).sub(d.mul(d.mul(c).sub(f.mul(e)))).add(e.mul(d.mul(f).sub(b.mul(e))));
+            xx.div(det).max(zero).sqrt().add(hair).store(near.extent[0].as_mut_ptr().add(j));
+            yy.div(det).max(zero).sqrt().add(hair).store(near.extent[1].as_mut_ptr().add(j));
+            zz.div(det).max(zero).sqrt().add(hair).store(near.extent[2].as_mut_ptr().add(j));
+        }
+    }
+}
+
+/// Spreads one particle after the other over the rows of points that its ellipsoid meets; a row is one vector.
+///
+/// The 64 rows are the bits of a word. With first and last layer and row of each particle instead the loops change
+/// their length from particle to particle, which is mispredicted.
+#[inline(always)]
+fn fill_lanes<L: Eight>(near: &Near, enough: f32, out: &mut [f32; VALUES], picked: &mut Vec<u32>) {
+    pick::<L>(near, [0.0; 3], [EDGE as f32; 3], picked);
+    // SAFETY: eight floats.
+    let ramp = unsafe { L::load(RAMP.as_ptr()) };
+    let (one, zero, enough) = (L::splat(1.0), L::splat(0.0), L::splat(enough));
+    let (mut cross, mut rest) = ([0.0f32; 64], [0.0f32; 64]);
+    let mut layer = [[0.0f32; 8]; 3];
+    let particles = Ellipsoids::new(near);
+    // Rows with a point that has not enough yet.
+    let mut open = !0u64;
+    for (k, &j) in picked.iter().enumerate() {
+        if k % BETWEEN_LOOKS == BETWEEN_LOOKS - 1 {
+            open = rows_below::<L>(out, enough, open);
+        }
+        // SAFETY: `pick` gives numbers of particles; room for eight.
+        let (dx, dy, m, weight) = unsafe {
+            let j = j as usize;
+            let (x, y, z) =
+                (near.x[0].get_unchecked(j), near.x[1].get_unchecked(j), near.x[2].get_unchecked(j));
+            let (w, m): (L, [L; 6]) = particles.get(j);
+            let dz = ramp.sub(L::splat(*z));
+            dz.mul(m[4]).store(layer[0].as_mut_ptr());
+            dz.mul(m[5]).store(layer[1].as_mut_ptr());
+            dz.mul(dz).mul(m[2]).store(layer[2].as_mut_ptr());
+            (ramp.sub(L::splat(*x)), ramp.sub(L::splat(*y)), m, w)
+        };
+        // 1 - q = 1 - Mxx dx² - dx (2Mxy dy + 2Mxz dz) - rest
+        let along = one.sub(dx.mul(dx).mul(m[0]));
+        let square = dy.mul(dy).mul(m[1]);
+        let across = dy.mul(m[3]);
+        let quarter = L::splat(0.25).div(m[0]);
+        let mut rows = 0u64;
+        for (iz, ((&cross_z, &rest_y), &rest_z)) in layer[0].iter().zip(&layer[1]).zip(&layer[2]).enumerate()
+        {
+            let crosses = across.add(L::splat(cross_z));
+            let rests = dy.mul_add(L::splat(rest_y), square.add(L::splat(rest_z)));
+            // The greatest 1 - q along the row.
+            let most = crosses.mul(crosses).mul_add(quarter, one.sub(rests));
+            rows |= u64::from(zero.below(most)) << (8 * iz);
+            // SAFETY: room for 64.
+            unsafe {
+                crosses.store(cross.as_mut_ptr().add(8 * iz));
+                rests.store(rest.as_mut_ptr().add(8 * iz));
+            }
+        }
+        rows &= open;
+        while rows != 0 {
+            let row = rows.trailing_zeros() as usize;
+            rows &= rows - 1;
+            // SAFETY: a bit of 64; there are as many rows of eight points.
+            unsafe {
+                let (c, r) = (L::splat(*cross.get_unchecked(row)), L::splat(*rest.get_unchecked(row)));
+                let t = along.sub(dx.mul_add(c, r)).max(zero);
+                let row = out.as_mut_ptr().add(row * 8);
+                t.mul(t).mul_add(t.mul(weight), L::load(row)).store(row);
             }
         }
     }
-    Sample {
-        value: value.sum(),
-        gradient: [-3.0 * gx.sum(), -3.0 * gy.sum(), -3.0 * gz.sum()],
-        velocity: [vx.sum(), vy.sum(), vz.sum()],
+}
+
+/// Which of the rows `open` have a point below `enough`.
+#[inline(always)]
+fn rows_below<L: Eight>(values: &[f32; VALUES], enough: L, mut open: u64) -> u64 {
+    let mut left = open;
+    while left != 0 {
+        let row = left.trailing_zeros() as usize;
+        left &= left - 1;
+        // SAFETY: there are 64 rows of eight points.
+        let lacks = unsafe { L::load(values.as_ptr().add(row * 8)) }.below(enough) != 0;
+        open &= !(u64::from(!lacks) << row);
+    }
+    open
+}
+
+/// The columns of the particles.
+pub struct Ellipsoids<'a> {
+    near: &'a Near,
+}
+
+impl<'a> Ellipsoids<'a> {
+    /// Of the particles near a block.
+    pub fn new(near: &'a Near) -> Self {
+        assert!(near.column[..7].iter().all(|c| c.len() >= near.len()));
+        Ellipsoids { near }
+    }
+
+    /// The weight and matrix of a particle: w, Mxx, Myy, Mzz, 2Mxy, 2Mxz, 2Myz.
+    ///
+    /// # Safety
+    /// There must be a particle `j`.
+    #[inline(always)]
+    unsafe fn get<L: Eight>(&self, j: usize) -> (L, [L; 6]) {
+        let c = &self.near.column;
+        // SAFETY: the lengths were checked when this was made.
+        unsafe {
+            let w = L::splat(*c[0].get_unchecked(j));
+            let (xx, yy, zz) = (c[1].get_unchecked(j), c[2].get_unchecked(j), c[3].get_unchecked(j));
+            let (xy, xz, yz) = (c[4].get_unchecked(j), c[5].get_unchecked(j), c[6].get_unchecked(j));
+            let (xx, yy, zz) = (L::splat(*xx), L::splat(*yy), L::splat(*zz));
+            (w, [xx, yy, zz, L::splat(*xy), L::splat(*xz), L::splat(*yz)])
+        }
+    }
+}
+
+impl Kernel for Ellipsoids<'_> {
+    // ∇ w t³ = -3 w t² ∇(rᵀMr)
+    const GRADIENT: f32 = -3.0;
+
+    #[inline(always)]
+    unsafe fn part<L: Eight>(&self, j: usize, [dx, dy, dz]: [L; 3]) -> (L, [L; 3]) {
+        // SAFETY: the caller's promise.
+        let (w, [xx, yy, zz, xy, xz, yz]): (L, [L; 6]) = unsafe { self.get(j) };
+        let two = L::splat(2.0);
+        // ∇(rᵀMr) = 2Mr
+        let mx = dx.mul(two).mul_add(xx, dy.mul_add(xy, dz.mul(xz)));
+        let my = dy.mul(two).mul_add(yy, dx.mul_add(xy, dz.mul(yz)));
+        let mz = dz.mul(two).mul_add(zz, dx.mul_add(xz, dy.mul(yz)));
+        let q = dx.mul_add(mx, dy.mul_add(my, dz.mul(mz))).mul(L::splat(0.5));
+        let t = L::splat(1.0).sub(q).max(L::splat(0.0));
+        let wt2 = t.mul(t).mul(w);
+        (wt2.mul(t), [wt2.mul(mx), wt2.mul(my), wt2.mul(mz)])
     }
 }

@@ -1,90 +1,114 @@
 //! Particles spread by the same profile along each axis: counts in boxes and their smoothing.
 
-use super::{Sample, VALUES};
+use super::sample::Kernel;
+use super::{RAMP, VALUES, dispatch};
+use crate::simd::Eight;
 use crate::surface::gather::Near;
 
-/// A symmetric, piecewise linear profile b(u) of the distance along one axis, u in cells.
+/// A symmetric, piecewise linear profile of the distance along one axis, u in cells: b(u) = Σ s max(0, e - |u|) over
+/// (e, s), which needs no branches and no table.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Profile {
-    /// Values at u = 0, 1/`per_cell`, 2/`per_cell`, …; zero beyond.
-    knots: Vec<f32>,
-    per_cell: f32,
-}
+pub struct Profile(Vec<(f32, f32)>);
 
 impl Profile {
-    /// From values at equal distances.
-    pub fn new(mut knots: Vec<f32>, per_cell: f32) -> Self {
-        // Two, so that there is a line to follow beyond the end too.
-        knots.extend([0.0, 0.0]);
-        Profile { knots, per_cell }
+    /// From (e, s): what rises inwards from e on, by s a cell.
+    pub fn new(rises: Vec<(f32, f32)>) -> Self {
+        Profile(rises)
+    }
+
+    /// From its values at u = 0, 1, 2, …; zero beyond, linear between.
+    pub fn of_knots(knots: &[f64]) -> Self {
+        let at = |k: usize| knots.get(k).copied().unwrap_or(0.0);
+        // The change of slope at each knot.
+        Profile((1..=knots.len()).map(|k| (k as f32, (at(k - 1) - 2.0 * at(k) + at(k + 1)) as f32)).collect())
     }
 
     /// Where it has come down to zero, cells.
     pub fn reach(&self) -> f32 {
-        (self.knots.len() - 2) as f32 / self.per_cell
+        self.0.iter().fold(0.0, |m, r| m.max(r.0))
     }
 
     /// b(u)
-    #[inline(always)]
     pub fn value(&self, u: f32) -> f32 {
-        let last = self.knots.len() - 2;
-        // Beyond the end the line is 0 throughout.
-        let s = (u.abs() * self.per_cell).min(last as f32 + 1.0);
-        let i = (s as usize).min(last);
-        let (a, b) = (self.knots[i], self.knots[i + 1]);
-        a + (b - a) * (s - i as f32)
+        self.0.iter().map(|(e, s)| s * (e - u.abs()).max(0.0)).sum()
     }
 
-    /// The mean slope over a cell before and after.
+    /// b(u) in lanes.
     #[inline(always)]
-    pub fn slope(&self, u: f32) -> f32 {
-        0.5 * (self.value(u + 1.0) - self.value(u - 1.0))
+    fn values<L: Eight>(&self, u: L) -> L {
+        let u = u.abs();
+        let mut sum = L::splat(0.0);
+        for &(e, s) in &self.0 {
+            sum = L::splat(e).sub(u).max(L::splat(0.0)).mul_add(L::splat(s), sum);
+        }
+        sum
     }
 }
 
-pub fn fill(profile: &Profile, near: &Near, out: &mut [f32; VALUES]) {
-    let mut b = [[0.0f32; 8]; 3];
+/// The reach of the profile, and one cell more: gradients look that far.
+pub fn measure(profile: &Profile, near: &mut Near) {
+    let full = near.x[0].len();
+    for extent in &mut near.extent {
+        extent.clear();
+        extent.resize(full, profile.reach() + 1.0);
+    }
+}
+
+dispatch!(fill, fill_lanes, (profile: &Profile, near: &Near, out: &mut [f32; VALUES]));
+
+#[inline(always)]
+fn fill_lanes<L: Eight>(profile: &Profile, near: &Near, out: &mut [f32; VALUES]) {
+    // SAFETY: eight floats.
+    let ramp = unsafe { L::load(RAMP.as_ptr()) };
+    let (mut by, mut bz) = ([0.0f32; 8], [0.0f32; 8]);
     for j in 0..near.len() {
-        for (b, x) in b.iter_mut().zip(&near.x) {
-            for (i, b) in b.iter_mut().enumerate() {
-                *b = profile.value(i as f32 - x[j]);
-            }
+        let bx = profile.values(ramp.sub(L::splat(near.x[0][j]))).mul(L::splat(near.column[0][j]));
+        // SAFETY: room for eight.
+        unsafe {
+            profile.values(ramp.sub(L::splat(near.x[1][j]))).store(by.as_mut_ptr());
+            profile.values(ramp.sub(L::splat(near.x[2][j]))).store(bz.as_mut_ptr());
         }
-        for (layer, bz) in out.as_chunks_mut::<64>().0.iter_mut().zip(b[2]) {
-            let wz = near.column[0][j] * bz;
-            if wz == 0.0 {
+        for (layer, &bz) in out.as_chunks_mut::<64>().0.iter_mut().zip(&bz) {
+            if bz == 0.0 {
                 continue;
             }
-            for (row, by) in layer.as_chunks_mut::<8>().0.iter_mut().zip(b[1]) {
-                for (v, bx) in row.iter_mut().zip(b[0]) {
-                    *v += wz * by * bx;
-                }
+            let along = bx.mul(L::splat(bz));
+            for (row, &by) in layer.as_chunks_mut::<8>().0.iter_mut().zip(&by) {
+                // SAFETY: a row is eight values.
+                unsafe { along.mul_add(L::splat(by), L::load(row.as_ptr())).store(row.as_mut_ptr()) };
             }
         }
     }
 }
 
-pub fn at(profile: &Profile, near: &Near, velocity: &[Vec<f32>; 3], p: [f32; 3]) -> Sample {
-    let mut s = Sample::default();
-    let moves = velocity[0].len() == near.x[0].len();
-    let reach = profile.reach() + 1.0;
-    for (j, w) in near.column[0][..near.len()].iter().enumerate() {
-        let d = [p[0] - near.x[0][j], p[1] - near.x[1][j], p[2] - near.x[2][j]];
-        if d[0].abs().max(d[1].abs()).max(d[2].abs()) >= reach {
-            continue;
-        }
-        let b = [profile.value(d[0]), profile.value(d[1]), profile.value(d[2])];
-        let g = [profile.slope(d[0]), profile.slope(d[1]), profile.slope(d[2])];
-        let part = w * b[0] * b[1] * b[2];
-        s.value += part;
-        s.gradient[0] += w * g[0] * b[1] * b[2];
-        s.gradient[1] += w * b[0] * g[1] * b[2];
-        s.gradient[2] += w * b[0] * b[1] * g[2];
-        if moves {
-            for (sum, v) in s.velocity.iter_mut().zip(velocity) {
-                *sum += part * v[j];
-            }
-        }
+/// The profile and column of the particles.
+pub struct Products<'a> {
+    profile: &'a Profile,
+    w: &'a [f32],
+}
+
+impl<'a> Products<'a> {
+    /// Of the particles near a block.
+    pub fn new(profile: &'a Profile, near: &'a Near) -> Self {
+        Products { profile, w: &near.column[0][..near.len()] }
     }
-    s
+}
+
+impl Kernel for Products<'_> {
+    // Halves the differences over two cells.
+    const GRADIENT: f32 = 0.5;
+
+    /// The gradient is the mean slope over a cell before and after.
+    #[inline(always)]
+    unsafe fn part<L: Eight>(&self, j: usize, [dx, dy, dz]: [L; 3]) -> (L, [L; 3]) {
+        // SAFETY: the caller's promise.
+        let w = L::splat(unsafe { *self.w.get_unchecked(j) });
+        let (b, one) = (self.profile, L::splat(1.0));
+        let (x, y, z) = (b.values(dx), b.values(dy), b.values(dz));
+        let gx = b.values(dx.add(one)).sub(b.values(dx.sub(one)));
+        let gy = b.values(dy.add(one)).sub(b.values(dy.sub(one)));
+        let gz = b.values(dz.add(one)).sub(b.values(dz.sub(one)));
+        let (wx, yz) = (w.mul(x), y.mul(z));
+        (wx.mul(yz), [w.mul(yz).mul(gx), wx.mul(z).mul(gy), wx.mul(y).mul(gz)])
+    }
 }

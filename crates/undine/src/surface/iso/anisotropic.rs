@@ -5,12 +5,11 @@
 //! full neighbourhood, none below a quarter of the greatest (eq. 15). W has the form of poly6, which needs only
 //! ‖G r‖² = rᵀMr with M = GᵀG.
 
-use rayon::prelude::*;
-
-use super::color_field::{PEAK, volumes};
+use super::Source;
+use super::color_field::peaks;
 use super::eigen::eigen;
-use super::neighborhood::{Neighborhood, RADIUS, neighborhoods};
-use super::{Source, moved};
+use super::neighborhood::{Form, Neighborhoods, RADIUS, settle};
+use crate::simd::Eight;
 use crate::surface::field::{Field, Shape};
 
 /// Support h, × spacing.
@@ -39,17 +38,12 @@ const FULL_WEIGHT: f32 = 4.0 * std::f32::consts::PI / 6.0;
 /// The field.
 pub fn field(source: &Source) -> Field {
     let h = source.support(SUPPORT);
-    let around = neighborhoods(source);
-    let (local, stray) = moved(source, &around, RADIUS * source.spacing);
-    let volume = volumes(source, h);
-    let rest = FULL_WEIGHT * RADIUS.powi(3);
-    let shapes: Vec<[f32; 7]> = around
-        .par_iter()
-        .zip(volume)
-        .with_min_len(1024)
-        .map(|(around, volume)| shape(around, volume, h, rest))
-        .collect();
-    let columns = (0..7).map(|c| shapes.iter().map(|s| s[c]).collect()).collect();
+    let n = source.cloud.len();
+    // Deep inside kernels are round.
+    let round = 1.0 / (h * h);
+    let mut columns = vec![peaks(source, h)];
+    columns.extend([round, round, round, 0.0, 0.0, 0.0].map(|m| vec![m; n]));
+    let (local, stray) = settle(source, &Flattened { h }, &mut columns);
     Field {
         local,
         columns,
@@ -61,34 +55,71 @@ pub fn field(source: &Source) -> Field {
     }
 }
 
-/// Weight and matrix of a particle; `rest`: Σ w of a full neighbourhood.
-fn shape(around: &Neighborhood, volume: f32, h: f32, rest: f32) -> [f32; 7] {
-    let round = |scale: f32| {
-        let m = 1.0 / (h * scale).powi(2);
-        [volume * PEAK / (h * scale).powi(3), m, m, m, 0.0, 0.0, 0.0]
-    };
-    // Particles that nobody looked at, without weight, lie deep inside too.
-    let [x, y, z] = around.mean;
-    let deep = around.weight > FULL_ENOUGH * rest && x * x + y * y + z * z < CENTRED * CENTRED;
-    if around.weight == 0.0 || deep {
-        return round(1.0);
+/// Kernels flattened as the neighbours lie; h in cells.
+struct Flattened {
+    h: f32,
+}
+
+impl Form for Flattened {
+    /// The weight over that of a round kernel, and the matrix.
+    #[inline(always)]
+    fn columns<L: Eight>(&self, around: &Neighborhoods<L>) -> [[f32; 7]; 8] {
+        let [x, y, z] = around.mean;
+        let weight = around.weight.mul(L::splat(1.0 / (FULL_WEIGHT * RADIUS * RADIUS * RADIUS)));
+        let small = weight.below(L::splat(DROPLET));
+        let aside = x.mul_add(x, y.mul_add(y, z.mul(z)));
+        let deep = L::splat(FULL_ENOUGH).below(weight) & aside.below(L::splat(CENTRED * CENTRED));
+        let mut out = [round(self.h, 1.0); 8];
+        if deep == 0xff {
+            return out;
+        }
+        let flat = flattened(around, self.h);
+        for (k, out) in out.iter_mut().enumerate() {
+            if small >> k & 1 == 1 {
+                *out = round(self.h, SMALL);
+            } else if deep >> k & 1 == 0 {
+                for (out, flat) in out.iter_mut().zip(&flat) {
+                    *out = flat[k];
+                }
+            }
+        }
+        out
     }
-    if around.weight < DROPLET * rest {
-        return round(SMALL);
-    }
+}
+
+/// A round kernel of radius `scale` h.
+#[inline(always)]
+fn round(h: f32, scale: f32) -> [f32; 7] {
+    let m = 1.0 / (h * h * scale * scale);
+    [1.0 / (scale * scale * scale), m, m, m, 0.0, 0.0, 0.0]
+}
+
+/// Kernels of eight particles by the eigenvectors of their covariances; by column.
+#[inline(always)]
+fn flattened<L: Eight>(around: &Neighborhoods<L>, h: f32) -> [[f32; 8]; 7] {
     let (values, axes) = eigen(around.covariance);
     let greatest = values[0].max(values[1]).max(values[2]);
-    let s = values.map(|v| (v.max(greatest / RATIO) / FULL).clamp(STRETCH / RATIO / 2.0, STRETCH));
-    let mut out = [0.0; 7];
-    out[0] = volume * PEAK / (h.powi(3) * s[0] * s[1] * s[2]);
-    for (axis, s) in axes.iter().zip(s) {
-        let k = 1.0 / (s * h).powi(2);
-        let [x, y, z] = *axis;
-        for (m, product) in
-            out[1..].iter_mut().zip([x * x, y * y, z * z, 2.0 * x * y, 2.0 * x * z, 2.0 * y * z])
-        {
-            *m += k * product;
-        }
+    let least = greatest.mul(L::splat(1.0 / RATIO));
+    let mut stretch = L::splat(1.0);
+    let mut m = [L::splat(0.0); 6];
+    for (value, [x, y, z]) in values.into_iter().zip(axes) {
+        let s = value.max(least).mul(L::splat(1.0 / FULL));
+        let s = s.max(L::splat(STRETCH / RATIO / 2.0)).min(L::splat(STRETCH));
+        stretch = stretch.mul(s);
+        let s = s.mul(L::splat(h));
+        let k = L::splat(1.0).div(s.mul(s));
+        let (kx, ky, kz) = (k.mul(x), k.mul(y), k.mul(z));
+        m[0] = kx.mul_add(x, m[0]);
+        m[1] = ky.mul_add(y, m[1]);
+        m[2] = kz.mul_add(z, m[2]);
+        m[3] = kx.mul_add(y.add(y), m[3]);
+        m[4] = kx.mul_add(z.add(z), m[4]);
+        m[5] = ky.mul_add(z.add(z), m[5]);
+    }
+    let mut out = [[0.0; 8]; 7];
+    out[0] = L::splat(1.0).div(stretch).to_array();
+    for (out, m) in out[1..].iter_mut().zip(m) {
+        *out = m.to_array();
     }
     out
 }
@@ -96,17 +127,23 @@ fn shape(around: &Neighborhood, volume: f32, h: f32, rest: f32) -> [f32; 7] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simd::{Lanes, Portable};
+
+    fn shape(share: f32, covariance: [f32; 6]) -> [f32; 7] {
+        let weight = Portable::splat(share * FULL_WEIGHT * RADIUS.powi(3));
+        let mean = [Portable::splat(0.0); 3];
+        let covariance = covariance.map(Portable::splat);
+        Flattened { h: 2.0 }.columns(&Neighborhoods { weight, mean, covariance })[5]
+    }
 
     #[test]
     fn a_full_neighborhood_gives_a_round_kernel_and_a_sheet_a_flat_one() {
-        let full =
-            Neighborhood { weight: 50.0, mean: [0.0; 3], covariance: [FULL, FULL, FULL, 0.0, 0.0, 0.0] };
-        let s = shape(&full, 1.0, 2.0, 50.0);
-        for a in 1..4 {
-            assert!((s[a] - 0.25).abs() < 1e-5, "{s:?}");
-        }
-        let sheet = Neighborhood { weight: 30.0, covariance: [FULL, 0.01, FULL, 0.0, 0.0, 0.0], ..full };
-        let s = shape(&sheet, 1.0, 2.0, 50.0);
+        let s = shape(1.0, [FULL, FULL, FULL, 0.0, 0.0, 0.0]);
+        assert_eq!(s, [1.0, 0.25, 0.25, 0.25, 0.0, 0.0, 0.0]);
+        let s = shape(0.6, [FULL, 0.01, FULL, 0.0, 0.0, 0.0]);
         assert!((s[1] - 0.25).abs() < 1e-5 && (s[2] - 0.25 * 16.0).abs() < 1e-3, "{s:?}");
+        assert!((s[0] - 4.0).abs() < 1e-4, "{s:?}");
+        let s = shape(0.1, [FULL, 0.01, FULL, 0.0, 0.0, 0.0]);
+        assert_eq!(s, round(2.0, SMALL));
     }
 }

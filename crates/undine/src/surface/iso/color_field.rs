@@ -4,7 +4,7 @@
 use std::f32::consts::PI;
 
 use super::Source;
-use crate::simd::Lanes;
+use crate::simd::Eight;
 use crate::surface::field::{Field, Shape};
 use crate::surface::pairs::{PairSum, pair_sums};
 
@@ -19,14 +19,9 @@ pub const PEAK: f32 = 315.0 / (64.0 * PI);
 /// The field.
 pub fn field(source: &Source) -> Field {
     let h = source.support(SUPPORT);
-    let volume = volumes(source, h);
-    let peak = PEAK / (h * h * h);
     Field {
         local: source.cloud.local.clone(),
-        columns: vec![
-            volume.into_iter().map(|v| v * peak).collect(),
-            vec![1.0 / (h * h); source.cloud.len()],
-        ],
+        columns: vec![peaks(source, h), vec![1.0 / (h * h); source.cloud.len()]],
         shape: Shape::Ball,
         iso: source.threshold(THRESHOLD),
         reach: h,
@@ -35,34 +30,34 @@ pub fn field(source: &Source) -> Field {
     }
 }
 
-/// m/ρ of every particle, in cells³: from the densities of the frame, else 1/ΣW.
-pub fn volumes(source: &Source, h: f32) -> Vec<f32> {
-    let rest = source.spacing.powi(3);
+/// m/ρ W(0) of every particle, with m/ρ from the densities of the frame, else 1/ΣW.
+pub fn peaks(source: &Source, h: f32) -> Vec<f32> {
+    let rest = (source.spacing / h).powi(3) * PEAK;
     if let Some(expansion) = &source.expansion {
         return expansion.iter().map(|e| e * rest).collect();
     }
-    let sums = pair_sums(source.cloud, &source.wanted, h, &[], &Poly6);
-    let full = h * h * h / PEAK;
-    sums.into_iter().map(|s| if s > 0.0 { full / s } else { rest }).collect()
+    let mut sums = pair_sums(source.cloud, &source.wanted, h, &[], &Poly6);
+    sums.iter_mut().for_each(|s| *s = if *s > 0.0 { 1.0 / *s } else { rest });
+    sums
 }
 
 /// Σ (1 - r²/h²)³, the particle itself included.
 struct Poly6;
 
 impl PairSum for Poly6 {
-    type Sum<L: Lanes> = L;
+    type Sum<L: Eight> = L;
     type Output = f32;
     #[inline(always)]
-    fn zero<L: Lanes>(&self) -> L {
+    fn zero<L: Eight>(&self) -> L {
         L::splat(0.0)
     }
     #[inline(always)]
-    fn add<L: Lanes>(&self, sum: &mut L, _: [L; 3], r2: L, _: L) {
+    fn add<L: Eight>(&self, sum: &mut L, _: [L; 3], r2: L, _: L) {
         let t = L::splat(1.0).sub(r2).max(L::splat(0.0));
         *sum = t.mul(t).mul_add(t, *sum);
     }
     #[inline(always)]
-    fn finish<L: Lanes>(&self, sum: &L) -> f32 {
-        sum.sum()
+    fn finish<L: Eight>(&self, sums: &[L; 8]) -> [f32; 8] {
+        L::sums(*sums).to_array()
     }
 }

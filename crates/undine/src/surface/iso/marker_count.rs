@@ -29,7 +29,7 @@ pub fn field(source: &Source) -> Field {
         knots.push(knots[k] * (n - k as f64) / (n + 1.0 + k as f64));
     }
     let sum = knots[0] + 2.0 * knots[1..].iter().sum::<f64>();
-    let knots = knots.iter().map(|k| (k / sum) as f32).collect();
+    knots.iter_mut().for_each(|k| *k /= sum);
     let mut local = source.cloud.local.clone();
     for x in &mut local {
         let count = x.len() - PAD;
@@ -40,7 +40,7 @@ pub fn field(source: &Source) -> Field {
         local,
         // At rest a cell holds cell³/spacing³ markers.
         columns: vec![vec![source.spacing.powi(3); source.cloud.len()]],
-        shape: Shape::Product(Profile::new(knots, 1.0)),
+        shape: Shape::Product(Profile::of_knots(&knots)),
         iso: source.threshold(THRESHOLD),
         reach: times as f32 + 1.0,
         stray: 0.5,

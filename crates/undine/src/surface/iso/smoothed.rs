@@ -1,9 +1,9 @@
 //! Yu & Turk's first half (eq. 6): particles moved to the weighted mean of their neighbourhood, which takes the
 //! noise out of the surface, under Müller's colour field.
 
-use super::color_field::{PEAK, volumes};
-use super::neighborhood::{RADIUS, neighborhoods};
-use super::{Source, moved};
+use super::Source;
+use super::color_field::peaks;
+use super::neighborhood::settle;
 use crate::surface::field::{Field, Shape};
 
 /// Support h, × spacing.
@@ -14,13 +14,10 @@ const THRESHOLD: f32 = 0.4;
 /// The field.
 pub fn field(source: &Source) -> Field {
     let h = source.support(SUPPORT);
-    let around = neighborhoods(source);
-    let (local, stray) = moved(source, &around, RADIUS * source.spacing);
-    let peak = PEAK / (h * h * h);
-    let weight = volumes(source, h).into_iter().map(|v| v * peak).collect();
+    let (local, stray) = settle(source, &(), &mut []);
     Field {
         local,
-        columns: vec![weight, vec![1.0 / (h * h); source.cloud.len()]],
+        columns: vec![peaks(source, h), vec![1.0 / (h * h); source.cloud.len()]],
         shape: Shape::Ball,
         iso: source.threshold(THRESHOLD),
         reach: h,

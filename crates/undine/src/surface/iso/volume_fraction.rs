@@ -10,8 +10,6 @@ use crate::surface::field::{Field, Profile, Shape};
 pub const EDGE: f32 = 2.0;
 /// Share of the fraction at rest on the surface.
 const THRESHOLD: f32 = 0.5;
-/// Knots of the profile a cell; it is linear between them.
-const FINE: f32 = 16.0;
 
 /// Volume of a ball in the cube around it, 4/3 π (½)³: the fraction at rest.
 const AT_REST: f32 = std::f32::consts::PI / 6.0;
@@ -21,10 +19,9 @@ pub fn field(source: &Source) -> Field {
     let (d, side) = (source.support(EDGE), source.spacing);
     // The share along one axis of a particle of width `side` in a cube of width d around a point u away, over d.
     let (inner, outer) = (0.5 * (d - side), 0.5 * (d + side));
-    let knots = (0..(outer * FINE).ceil() as usize)
-        .map(|k| ((outer - k as f32 / FINE) / (outer - inner)).clamp(0.0, 1.0) / d)
-        .collect();
-    let profile = Profile::new(knots, FINE);
+    let rise = 1.0 / (d * side);
+    // Where d is but `side`, the profile is a tent and has no inner edge.
+    let profile = Profile::new(vec![(outer, rise), (inner.max(0.0), -rise)]);
     Field {
         local: source.cloud.local.clone(),
         columns: vec![vec![AT_REST * side.powi(3); source.cloud.len()]],
