@@ -171,6 +171,16 @@ fn a_run_is_rendered_afterwards_to_the_same_pictures() {
         let output = scratch.undine(&args.iter().chain(&more).copied().collect::<Vec<_>>());
         assert_eq!(code(&output), 0, "{}", stderr(&output));
     }
+    let stale = scratch.path("told/.film.mp4.tmp-4194305-0.mp4");
+    fs::create_dir(scratch.path("told")).unwrap();
+    fs::write(&stale, "of a killed process").unwrap();
+    let told = scratch.json(&["render", "out", "-o", "told", "--size", "64x36", "--every", "4", "--json"]);
+    assert_eq!(keys(&told), ["contact", "film", "out", "pictures", "plots", "size", "wall"]);
+    assert_eq!((told["size"][0].as_u64(), told["pictures"].as_array().unwrap().len()), (Some(64), 2));
+    for file in ["contact", "film"].map(|k| &told[k]).into_iter().chain(told["plots"].as_array().unwrap()) {
+        assert!(scratch.path(file.as_str().unwrap()).exists(), "{file}");
+    }
+    assert!(!stale.exists() || !cfg!(target_os = "linux"));
     let output = scratch.undine(&["render", "out", "--frames", "7.."]);
     assert_eq!(code(&output), 2);
     assert!(stderr(&output).contains("holds frames 0 to 4"), "{}", stderr(&output));

@@ -1,5 +1,6 @@
 //! Files that are either whole or absent: written under a temporary name beside their place, then renamed.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -124,11 +125,7 @@ impl AtomicFile {
             return Err(OutputError::IsAFolder { path });
         };
         loop {
-            let number = COUNTER.fetch_add(1, Ordering::Relaxed);
-            let mut temporary = std::ffi::OsString::from(".");
-            temporary.push(name);
-            temporary.push(format!(".tmp-{}-{number}", std::process::id()));
-            let temporary = path.with_file_name(temporary);
+            let temporary = path.with_file_name(temporary_name(name));
             match OpenOptions::new().write(true).create_new(true).open(&temporary) {
                 Ok(file) => {
                     let writer = BufWriter::with_capacity(CHUNK, file);
@@ -220,12 +217,48 @@ impl Drop for AtomicFile {
     }
 }
 
+/// A new temporary name for a file.
+pub(crate) fn temporary_name(name: &OsStr) -> OsString {
+    let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+    let mut temporary = OsString::from(".");
+    temporary.push(name);
+    temporary.push(format!(".tmp-{}-{number}", std::process::id()));
+    temporary
+}
+
 /// The name a temporary file stands for, if `name` is that of a temporary file of ours.
 pub(crate) fn meant_name(name: &str) -> Option<&str> {
+    temporary_parts(name).map(|parts| parts.0)
+}
+
+/// The name a temporary file stands for, and the process that wrote it. Other programs that write for us choose the
+/// format by the ending, so that it may follow once more: `.film.mp4.tmp-12-3.mp4`.
+fn temporary_parts(name: &str) -> Option<(&str, u32)> {
     let (meant, tail) = name.strip_prefix('.')?.rsplit_once(".tmp-")?;
     let (process, number) = tail.split_once('-')?;
+    let number = match number.split_once('.') {
+        Some((number, ending)) if meant.rsplit_once('.')?.1 == ending => number,
+        Some(_) => return None,
+        None => number,
+    };
     let digits = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
-    (digits(process) && digits(number)).then_some(meant)
+    if digits(process) && digits(number) { Some((meant, process.parse().ok()?)) } else { None }
+}
+
+/// Removes the temporary files in `dir` that processes left behind which were killed. Where the system does not tell
+/// which processes live, nothing is removed; a failure leaves them for the next time.
+pub fn tidy(dir: &Path) {
+    let processes = Path::new("/proc");
+    if !processes.join("self").exists() {
+        return;
+    }
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let Some((_, process)) = name.to_str().and_then(temporary_parts) else { continue };
+        if !processes.join(process.to_string()).exists() {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }
 
 #[cfg(test)]
@@ -321,8 +354,35 @@ pub(crate) mod tests {
     #[test]
     fn only_names_that_we_make_count_as_temporary() {
         assert_eq!(meant_name(".particles_0001.ply.tmp-12-3"), Some("particles_0001.ply"));
-        for other in [".a.tmp-", ".a.tmp-12", "a.tmp-1-2", ".a.tmp-1-x", ".a.tmp-1-2-", ".a", ""] {
+        assert_eq!(meant_name(".film.mp4.tmp-12-3.mp4"), Some("film.mp4"));
+        for other in [
+            ".a.tmp-",
+            ".a.tmp-12",
+            "a.tmp-1-2",
+            ".a.tmp-1-x",
+            ".a.tmp-1-2-",
+            ".a",
+            "",
+            ".film.mp4.tmp-1-2.png",
+        ] {
             assert_eq!(meant_name(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn what_killed_processes_left_is_removed_and_what_is_being_written_stays() {
+        let scratch = Scratch::new("tidy");
+        // Beyond the greatest number of a process that Linux gives.
+        let dead = [".film.mp4.tmp-4194305-0.mp4", ".picture_0001.png.tmp-4194305-7"];
+        let living = format!(".film.png.tmp-{}-0", std::process::id());
+        for name in dead.iter().copied().chain([living.as_str(), "notes.tmp-4194305-0", "film.mp4"]) {
+            fs::write(scratch.0.join(name), "x").unwrap();
+        }
+        tidy(&scratch.0);
+        tidy(&scratch.0.join("no such folder"));
+        let expected = [living.as_str(), "film.mp4", "notes.tmp-4194305-0"];
+        if cfg!(target_os = "linux") {
+            assert_eq!(scratch.names(), expected);
         }
     }
 }

@@ -26,28 +26,48 @@ pub struct Album<'a> {
     pub probes: PathBuf,
 }
 
-impl Album<'_> {
-    /// Makes them all; returns a line for people on each.
-    pub fn make(&self, quiet: bool) -> Result<Vec<String>> {
-        let mut made = Vec::new();
-        if !self.pictures.is_empty() {
-            let sheet = self.dir.join("contact.png");
-            self.sheet(&sheet)?;
-            made.push(format!("contact sheet  {}", sheet.display()));
-        }
-        if self.pictures.len() > 1 {
-            let files: Vec<PathBuf> = self.pictures.iter().map(|p| p.0.clone()).collect();
-            let film = film::make(self.dir, &files, self.rate, quiet)?;
-            made.push(format!("film           {} ({})", film.path.display(), film.how));
-        }
-        let plots = plots::make(&self.probes, self.dir, self.title)?;
-        if let Some(first) = plots.first() {
-            let more = match plots.len() - 1 {
+/// What was made of the pictures.
+#[derive(Default)]
+pub struct Made {
+    /// The contact sheet.
+    pub sheet: Option<PathBuf>,
+    /// The film; there is none of a single picture.
+    pub film: Option<film::Made>,
+    /// Plots of the probes.
+    pub plots: Vec<PathBuf>,
+}
+
+impl Made {
+    /// A line for people on each.
+    pub fn lines(&self) -> Vec<String> {
+        let sheet = self.sheet.iter().map(|path| format!("contact sheet  {}", path.display()));
+        let film =
+            self.film.iter().map(|film| format!("film           {} ({})", film.path.display(), film.how));
+        let plots = self.plots.first().map(|first| {
+            let more = match self.plots.len() - 1 {
                 0 => String::new(),
                 n => format!(" and {n} more"),
             };
-            made.push(format!("plots          {}{more}", first.display()));
+            format!("plots          {}{more}", first.display())
+        });
+        sheet.chain(film).chain(plots).collect()
+    }
+}
+
+impl Album<'_> {
+    /// Makes them all.
+    pub fn make(&self, quiet: bool) -> Result<Made> {
+        let mut made = Made::default();
+        if !self.pictures.is_empty() {
+            let sheet = self.dir.join("contact.png");
+            self.sheet(&sheet)?;
+            made.sheet = Some(sheet);
         }
+        if self.pictures.len() > 1 {
+            let files: Vec<PathBuf> = self.pictures.iter().map(|p| p.0.clone()).collect();
+            made.film = Some(film::make(self.dir, &files, self.rate, quiet)?);
+        }
+        made.plots = plots::make(&self.probes, self.dir, self.title)?;
         Ok(made)
     }
 

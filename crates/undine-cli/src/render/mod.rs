@@ -8,6 +8,8 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
+use serde::Serialize;
+use undine::atomic::tidy;
 use undine::picture::{ColorBy, Look, Mark};
 use undine::scene::Scene;
 use undine::surface::{Options, build};
@@ -17,7 +19,7 @@ use crate::failure::Usage;
 use crate::picture::album::Album;
 use crate::picture::{Painter, Size};
 use crate::progress::Count;
-use crate::text::{duration, print};
+use crate::text::{duration, print, print_json};
 use source::Source;
 
 /// Frames that are looked at for the range of the colours.
@@ -64,9 +66,25 @@ pub struct RenderArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=i64::from(MOST_THREADS)))]
     pub threads: Option<u16>,
 
+    /// Print one JSON object on stdout and nothing else there
+    #[arg(long)]
+    pub json: bool,
+
     /// No progress, no summary; only errors
     #[arg(long)]
     pub quiet: bool,
+}
+
+/// The object of `render --json`.
+#[derive(Serialize)]
+struct Json {
+    out: PathBuf,
+    pictures: Vec<PathBuf>,
+    size: [usize; 2],
+    film: Option<PathBuf>,
+    contact: Option<PathBuf>,
+    plots: Vec<PathBuf>,
+    wall: f64,
 }
 
 /// The value of `--look`.
@@ -136,6 +154,7 @@ pub fn render(args: &RenderArgs) -> Result<()> {
     crate::threads::set(args.threads)?;
     let out = args.out.as_ref().unwrap_or(&args.dir);
     std::fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
+    tidy(out);
     let painter = Painter { size: args.size, look, range: source.range(&frames, look, RANGE_FRAMES)? };
     let pictures = draw(args, &source, &painter, &frames, out)?;
     let album = Album {
@@ -146,16 +165,23 @@ pub fn render(args: &RenderArgs) -> Result<()> {
         probes: args.dir.join("probes.csv"),
     };
     let made = album.make(args.quiet)?;
+    let wall = begin.elapsed().as_secs_f64();
+    if args.json {
+        return print_json(&Json {
+            out: out.clone(),
+            pictures: pictures.into_iter().map(|p| p.0).collect(),
+            size: args.size.0,
+            film: made.film.map(|film| film.path),
+            contact: made.sheet,
+            plots: made.plots,
+            wall,
+        });
+    }
     if args.quiet {
         return Ok(());
     }
-    let mut text = format!(
-        "{} pictures of {} in {}\n",
-        pictures.len(),
-        args.size,
-        duration(begin.elapsed().as_secs_f64())
-    );
-    made.iter().for_each(|line| text += &format!("{line}\n"));
+    let mut text = format!("{} pictures of {} in {}\n", pictures.len(), args.size, duration(wall));
+    made.lines().iter().for_each(|line| text += &format!("{line}\n"));
     print(&format!("{text}The files are in {}\n", out.display()))
 }
 

@@ -249,7 +249,7 @@ impl Session {
             rate: scene.time.frame_rate / wanted.every as f64,
             probes: self.folder.probes_path(),
         };
-        album.make(self.args.quiet)
+        Ok(album.make(self.args.quiet)?.lines())
     }
 
     fn report(&self, complete: bool) -> RunReport {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use super::image::{Image, png_encoder, png_error};
+use crate::atomic::temporary_name;
 
 /// Why a film could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -84,9 +85,13 @@ impl Film {
         }
         let fail = |source| FilmError::Io { path: path.to_path_buf(), source };
         let name = path.file_name().ok_or_else(|| fail(io::ErrorKind::IsADirectory.into()))?;
-        // The ending stays, since ffmpeg chooses the format by it.
-        let temporary =
-            path.with_file_name(format!(".tmp-{}-{}", std::process::id(), name.to_string_lossy()));
+        let mut temporary = temporary_name(name);
+        if let Some(ending) = path.extension() {
+            // ffmpeg chooses the format by the ending.
+            temporary.push(".");
+            temporary.push(ending);
+        }
+        let temporary = path.with_file_name(temporary);
         let ending = path.extension().unwrap_or_default().to_ascii_lowercase();
         let sink = if ending == "png" || ending == "apng" {
             let file = BufWriter::new(File::create(&temporary).map_err(fail)?);
@@ -101,6 +106,8 @@ impl Film {
                 .args(["-s", &format!("{}x{}", size[0], size[1]), "-r", &rate.to_string(), "-i", "-"])
                 // Players want even sizes and 4:2:0.
                 .args(["-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2", "-pix_fmt", "yuv420p", "-crf", "18"])
+                // Browsers begin to play an MP4 that has its index in front.
+                .args(if ending == "mp4" { &["-movflags", "+faststart"][..] } else { &[] })
                 .arg(&temporary)
                 .stdin(Stdio::piped())
                 .stdout(Stdio::null())
@@ -265,5 +272,16 @@ mod tests {
         pictures().iter().for_each(|p| film.push(p).unwrap());
         film.finish().unwrap();
         assert!(std::fs::metadata(&path).unwrap().len() > 100);
+        assert_eq!(folder.names(), ["film.mp4"]);
+        // ffprobe comes with ffmpeg.
+        let counted = Command::new("ffprobe")
+            .args(["-v", "error", "-count_frames", "-show_entries"])
+            .args(["stream=codec_name,pix_fmt,width,height,r_frame_rate,nb_read_frames", "-of", "csv=p=0"])
+            .arg(&path)
+            .output();
+        if let Ok(counted) = counted {
+            let said = String::from_utf8_lossy(&counted.stdout).trim().to_owned();
+            assert!(said.ends_with("12,8,yuv420p,30/1,4"), "{said}");
+        }
     }
 }
