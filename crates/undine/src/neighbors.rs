@@ -70,6 +70,20 @@ impl Axis {
         ((x + run.shift) * per_h) as f32
     }
 
+    /// As [`Axis::local`], for many.
+    fn locals(&self, x: &[f64], per_h: f64, out: &mut [f32]) {
+        if let [run] = &self.runs[..] {
+            // Without looking for the run at each, these are vectors.
+            for (out, x) in out.iter_mut().zip(x) {
+                *out = ((x + run.shift) * per_h) as f32;
+            }
+        } else {
+            for (out, x) in out.iter_mut().zip(x) {
+                *out = self.local(*x, per_h);
+            }
+        }
+    }
+
     #[inline]
     fn cell(&self, local: f32) -> i32 {
         match self.wrap {
@@ -189,6 +203,11 @@ impl Grid {
         [x.local(p[0], self.per_h), y.local(p[1], self.per_h), z.local(p[2], self.per_h)]
     }
 
+    /// The local coordinates of many points along an axis, in units of h.
+    pub fn locals(&self, axis: usize, x: &[f64], out: &mut [f32]) {
+        self.axis[axis].locals(x, self.per_h, out);
+    }
+
     /// The cell number of local coordinates.
     #[inline]
     fn cell(&self, p: [f32; 3]) -> u32 {
@@ -204,35 +223,36 @@ impl Grid {
         let [x, y, z] = position;
         key.resize(n, 0);
         order.resize(n, 0);
-        key.par_chunks_mut(4096).enumerate().for_each(|(block, keys)| {
+        const PART: usize = 2048;
+        key.par_chunks_mut(PART).enumerate().for_each(|(part, keys)| {
+            let range = part * PART..part * PART + keys.len();
+            let mut p = [[0.0; PART]; 3];
+            for (a, x) in [x, y, z].into_iter().enumerate() {
+                self.locals(a, &x[range.clone()], &mut p[a]);
+            }
             for (k, key) in keys.iter_mut().enumerate() {
-                let i = block * 4096 + k;
-                *key = self.cell(self.local([x[i], y[i], z[i]]));
+                *key = self.cell([p[0][k], p[1][k], p[2][k]]);
             }
         });
         let cells = self.axis.iter().map(|a| a.cells as usize).product::<usize>();
         // Counting and placing are serial: a few operations a particle beside hundreds in the force pass.
         self.start.clear();
-        self.start.resize(cells + 1, 0);
+        self.start.resize(cells + 2, 0);
         for &k in key.iter() {
-            self.start[k as usize + 1] += 1;
+            self.start[k as usize + 2] += 1;
         }
         let mut sum = 0;
         for s in &mut self.start {
             sum += *s;
             *s = sum;
         }
-        // Place from the back: `start[k+1]` counts down to the first particle of cell k, so that afterwards
-        // `start[k+1]` is where cell k begins; shift by one cell restores the usual meaning.
-        for i in (0..n).rev() {
-            let s = &mut self.start[key[i] as usize + 1];
-            *s -= 1;
+        // `start[k+1]` is where cell k begins, and counts up to its end as particles are placed: where cell k+1 begins.
+        for (i, &k) in key.iter().enumerate() {
+            let s = &mut self.start[k as usize + 1];
             order[*s as usize] = i as u32;
+            *s += 1;
         }
-        self.start.copy_within(1.., 0);
-        if let Some(last) = self.start.last_mut() {
-            *last = n as u32;
-        }
+        self.start.truncate(cells + 1);
     }
 
     /// How many of the particles at local `x`, `y`, `z` (sorted, a bunch of up to [`BUNCH`]) from the first on
@@ -408,10 +428,23 @@ fn axis_length(axis: &Axis) -> f64 {
 
 /// Smallest and largest value; (0, 0) of nothing.
 fn bounds_of(x: &[f64]) -> (f64, f64) {
-    x.par_chunks(1 << 14)
-        .map(|c| c.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), &v| (l.min(v), h.max(v))))
-        .reduce_with(|a, b| (a.0.min(b.0), a.1.max(b.1)))
-        .unwrap_or((0.0, 0.0))
+    // Eight at once, and plain comparisons: `min` also has an answer for what is no number, which is not here.
+    let part = |x: &[f64]| {
+        let (mut low, mut high) = ([f64::INFINITY; 8], [f64::NEG_INFINITY; 8]);
+        let (eights, rest) = x.as_chunks::<8>();
+        let mut add = |k: usize, v: f64| {
+            low[k] = if v < low[k] { v } else { low[k] };
+            high[k] = if v > high[k] { v } else { high[k] };
+        };
+        for eight in eights {
+            for (k, v) in eight.iter().enumerate() {
+                add(k, *v);
+            }
+        }
+        rest.iter().for_each(|v| add(0, *v));
+        (low.into_iter().fold(f64::INFINITY, f64::min), high.into_iter().fold(f64::NEG_INFINITY, f64::max))
+    };
+    x.par_chunks(1 << 14).map(part).reduce_with(|a, b| (a.0.min(b.0), a.1.max(b.1))).unwrap_or((0.0, 0.0))
 }
 
 /// The stretches of an axis that hold particles, moved together until gaps of three supports remain.

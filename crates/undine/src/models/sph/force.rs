@@ -182,13 +182,14 @@ impl Forces {
                 prefetch(velocity);
                 self.pairs(work, grid, fluid, first, acceleration, work.found.get(block));
                 let mut most = Extremes { fastest: first, ..Default::default() };
+                let mut act = WallAction::default();
                 for (k, a) in acceleration.iter_mut().enumerate() {
                     let i = first + k;
                     let p = DVec3::new(x[i], y[i], z[i]);
                     let v = glam::Vec3::from(velocity[k]).as_dvec3();
                     let mut sum = glam::Vec3::from(*a);
                     if around.walls.is_near(p) {
-                        let act = walls.action(around.walls, p, v, around.fields.gravity);
+                        walls.action(around.walls, p, v, around.fields.gravity, &mut act);
                         sum = self.wall(&work.records[i], fluid[i], &act, sum);
                     }
                     sum += if only_gravity { gravity } else { around.fields.acceleration(p, v).as_vec3() };

@@ -197,10 +197,11 @@ impl WallKernels {
         WallRate { rate, color, density: 1.0 - free }
     }
 
-    /// What the walls do to a particle at p moving at `v`, with gravity g.
+    /// What the walls do to a particle at p moving at `v`, with gravity g; in place, because it is large.
     #[inline]
-    pub fn action(&self, walls: &Walls, p: DVec3, v: DVec3, g: DVec3) -> WallAction {
-        let mut act = WallAction::default();
+    pub fn action(&self, walls: &Walls, p: DVec3, v: DVec3, g: DVec3, act: &mut WallAction) {
+        (act.gradient, act.drag, act.weight, act.approach) = Default::default();
+        act.count = 0;
         let mut free = 1.0;
         walls.contacts(p, self.h, |c| {
             // The gradient of the density above by the product rule, part by part.
@@ -220,6 +221,5 @@ impl WallKernels {
             }
             act.weight -= c.normal * (g.dot(c.normal) * sums[ACROSS]);
         });
-        act
     }
 }

@@ -67,12 +67,13 @@ impl Work {
             .into_par_iter()
             .enumerate()
             .for_each(|(block, (records, x, y, z))| {
-                for (k, record) in records.iter_mut().enumerate() {
-                    let i = block * BLOCK + k;
-                    let p = grid.local([particles.x[i], particles.y[i], particles.z[i]]);
-                    let v = particles.velocity[i];
-                    [x[k], y[k], z[k]] = p;
-                    *record = [p[0], p[1], p[2], 0.0, v[0], v[1], v[2], 1.0 / particles.density[i]];
+                let range = block * BLOCK..block * BLOCK + records.len();
+                grid.locals(0, &particles.x[range.clone()], x);
+                grid.locals(1, &particles.y[range.clone()], y);
+                grid.locals(2, &particles.z[range.clone()], z);
+                let moved = particles.velocity[range.clone()].iter().zip(&particles.density[range]);
+                for (k, (record, (v, density))) in records.iter_mut().zip(moved).enumerate() {
+                    *record = [x[k], y[k], z[k], 0.0, v[0], v[1], v[2], 1.0 / density];
                 }
             });
     }
