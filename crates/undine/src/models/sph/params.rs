@@ -78,8 +78,11 @@ impl Params {
     /// Derives all numbers from a checked scene.
     pub fn new(scene: &Scene) -> Self {
         let o = &scene.model.sph;
-        let spacing = scene.model.spacing;
-        let h = o.smoothing * spacing;
+        let h = o.smoothing * scene.model.spacing;
+        let first = scene.fluids.first().map_or(1000.0, |f| f.density);
+        // A mass given by hand is that of a particle at rest density, which then has another distance to its neighbours
+        // than the one it was filled with.
+        let spacing = o.mass.map_or(scene.model.spacing, |m| (m / first).cbrt());
         let (lattice, lattice_gradient) = match o.kernels {
             Kernels::Mueller => (lattice_sum(spacing, h, |_, r| Poly6(h).w(r)), 1.0),
             Kernels::Conservative => (
@@ -96,13 +99,12 @@ impl Params {
             Some(k) => k * heaviest,
             None => heaviest * expected_speed.powi(2) / o.compression,
         };
-        let first = scene.fluids.first().map_or(1000.0, |f| f.density);
         let fluids = scene
             .fluids
             .iter()
             .map(|f| FluidParams {
                 density: f.density,
-                mass: o.mass.map_or(f.density * spacing.powi(3), |m| m * f.density / first),
+                mass: f.density * spacing.powi(3),
                 stiffness: bulk / f.density,
                 viscosity: f.viscosity,
                 tension: f.surface_tension,
@@ -217,6 +219,6 @@ fn expected_speed(scene: &Scene) -> f64 {
             v2 = v2.max(velocity.length_squared());
         }
     }
-    // Nothing drives it: crossing itself once in the scene's time is as fast as it can matter.
-    v2.max((extent / scene.time.duration).powi(2)).sqrt()
+    // If nothing drives it, crossing itself once in the scene's time is as fast as it can matter.
+    if v2 > 0.0 { v2.sqrt() } else { extent / scene.time.duration }
 }

@@ -173,3 +173,31 @@ fn forces_are_the_same_from_the_neighbours_that_the_density_pass_found() {
         }
     });
 }
+
+#[test]
+fn a_mass_given_by_hand_changes_the_density_of_the_lattice_in_its_ratio() {
+    let relative = |mass: &str| {
+        let text = format!(
+            r#"
+            [domain]
+            min = [0, 0, 0]
+            max = [1, 1, 1]
+            periodic = [true, true, true]
+            [model]
+            spacing = 0.1
+            kernels = "mueller"
+            {mass}
+            [[fluid]]
+            shape = {{ box = {{ min = [0, 0, 0], max = [1, 1, 1] }} }}"#
+        );
+        let scene = Scene::parse(&text, "lattice.toml", std::path::Path::new("."), &[]).unwrap().scene;
+        let world = crate::world::World::new(scene).unwrap();
+        let frame = world.frame();
+        let density = frame.particles.scalar("density").unwrap();
+        density.iter().sum::<f32>() / density.len() as f32 / 1000.0
+    };
+    assert!((relative("") - 1.0).abs() < 1e-4, "{}", relative(""));
+    // 2 % more than density × spacing³; the support is not scaled with it, which the normalisation feels a little.
+    let heavier = relative("mass = 1.02");
+    assert!((heavier - 1.02).abs() < 2e-3, "{heavier}");
+}
