@@ -25,8 +25,8 @@ struct Drop {
 /// Lets a drop of nominal radius come to rest. Its viscosity, that of a light oil, calms the start from the
 /// lattice within the run; pressure at rest does not depend on it.
 fn settle(lab: &mut Lab, radius: f64, sigma: f64, spacing: f64, share: f64) -> Result<Drop, CaseError> {
-    // A few times of the capillary oscillation √(ρR³/σ).
-    let duration = 3.0 * (1000.0 * radius.powi(3) / sigma).sqrt();
+    // Some times of the capillary oscillation √(ρR³/σ): the surface is damped, and small drops settle slowly.
+    let duration = 6.0 * (1000.0 * radius.powi(3) / sigma).sqrt();
     let scene = format!(
         r#"
         gravity = [0, 0, 0]

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::continuity::core_gradient;
 use super::lists::{Found, List, pad, search};
-use super::params::{CALM, COHESION_ZERO, Params, STRESS_FACTOR};
+use super::params::{COHESION_ZERO, Params, STRESS_FACTOR};
 use super::wall_kernels::{WallAction, WallKernels};
 use super::work::{PRESSURE, Record, VOLUME, Work};
 use crate::kernels::{Cored, Wide};
@@ -138,7 +138,7 @@ impl Forces {
                         viscosity: (f.viscosity * viscosity) as f32,
                         damping: (impedance * damping) as f32,
                         stress: (f.tension * stress) as f32,
-                        calm: (CALM * (f.density * f.tension / d).sqrt() * calm) as f32,
+                        calm: (p.calm(f) * calm) as f32,
                         cohesion: p.cohesion(f.tension) as f32,
                         tension: f.tension as f32,
                         mu: f.viscosity as f32,

@@ -3,7 +3,7 @@
 
 use glam::DVec3;
 
-use super::params::{CALM, COHESION_ZERO, Params, STRESS_FACTOR};
+use super::params::{COHESION_ZERO, Params, STRESS_FACTOR};
 use super::work::{VOLUME, Work};
 use crate::kernels::{Cored, Kernel, Poly6, Spiky, Viscosity, Wide};
 use crate::neighbors::{Candidates, Grid};
@@ -84,7 +84,7 @@ pub fn terms(p: &Params, tension: TensionKind, own: &Neighbor, neighbors: &[Neig
             let pull = |n: DVec3| j.d / p.h * n.length() - n * n.dot(j.d / p.h) / n.length().max(1e-30);
             let factor = STRESS_FACTOR * f.tension * volumes * Wide(p.h).derivative(r) / r;
             t.tension += (pull(own.normal) + pull(j.normal)) * (factor / f.mass);
-            let impedance = CALM * (f.density * f.tension / p.spacing).sqrt();
+            let impedance = p.calm(f);
             let kernel = 4.0 * Wide::FACTOR / p.h.powi(4) * (1.0 - (r / p.h).powi(2)).powi(2);
             let damping = impedance * volumes * kernel / (p.spacing * p.h);
             let m = own.normal.length() + j.normal.length();
