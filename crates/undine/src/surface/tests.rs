@@ -237,7 +237,7 @@ fn naive_kernels(particles: &[[f32; 3]]) -> Vec<NaiveKernel> {
                 let (values, axes) = iso::eigen(m.map(|m| Portable::splat(m as f32)));
                 let values = values.map(|v| f64::from(v.to_array()[0]));
                 let greatest = values.iter().fold(0.0, |m: f64, v| m.max(*v));
-                let s = values.map(|v| (v.max(greatest / 4.0) / 0.15).clamp(0.125, 1.0));
+                let s = values.map(|v| (v.max(greatest / 4.0) / 0.15).clamp(0.36, 1.0));
                 let mut matrix = DMat3::ZERO;
                 for (axis, s) in axes.iter().zip(s) {
                     let axis = DVec3::from(axis.map(|x| f64::from(x.to_array()[0])));
@@ -422,5 +422,17 @@ proptest! {
         // All that is done afterwards keeps it so.
         let options = Options { method, cell, tessellation: 1, ..Options::default() };
         euler_number(&build(&frame(p), &options).unwrap().0);
+    }
+}
+
+#[test]
+fn the_default_surface_of_a_sheet_of_one_or_two_layers_is_one_piece() {
+    for layers in [1.0, 2.0] {
+        let sheet: Vec<[f32; 3]> = lattice(12, |p| p[1] > 0.0 && p[1] < layers);
+        let count = sheet.len() as f64;
+        let s = build(&frame(sheet), &Options::plain(Method::Anisotropic)).unwrap().0;
+        assert_eq!(euler_number(&s), 2, "{layers} layers");
+        let volume = area_and_volume(&s).1 / count;
+        assert!((0.85..1.15).contains(&volume), "{layers} layers: {volume}");
     }
 }
