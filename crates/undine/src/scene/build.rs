@@ -38,6 +38,7 @@ pub fn build_scene(file: &Reader, shapes: &ShapeBuilder) -> Scene {
         fluids,
         solids,
     };
+    check_mass(&file.table("model"), &scene);
     scene.events = build_events(&file.tables("event"), Some(&scene));
     scene
 }
@@ -92,6 +93,23 @@ fn build_model(model: &Reader) -> Model {
             pressure: PressureKind::StateEquation,
             restitution: model.number("restitution"),
         },
+    }
+}
+
+/// A mass by hand sets the distance of particles at rest density, which the support must still fit.
+fn check_mass(model: &Reader, scene: &Scene) {
+    let (Some(mass), Some(fluid)) = (scene.model.sph.mass, scene.fluids.first()) else { return };
+    let at_rest = (mass / fluid.density).cbrt();
+    let smoothing = scene.model.sph.smoothing * scene.model.spacing / at_rest;
+    if !SMOOTHING.holds(smoothing) {
+        let message = format!("at this mass the support is {} × the distance at rest", short(smoothing));
+        let expected = format!(
+            "{} to {}; density × spacing³ is {} kg",
+            SMOOTHING.min,
+            SMOOTHING.max,
+            short(fluid.density * scene.model.spacing.powi(3))
+        );
+        model.fail("mass", message, expected);
     }
 }
 

@@ -122,7 +122,7 @@ static MODEL: Table = Table {
         key("stiffness", Number(POSITIVE), Absent("from compression"), "m²/s²",
             "Stiffness k of p = k(ρ-ρ0), by hand. Raising it shortens the steps and stiffens the fluid."),
         key("mass", Number(POSITIVE), Absent("density × spacing³"), "kg",
-            "Mass of a particle of the first fluid, by hand; others in the ratio of their densities."),
+            "Mass of a particle of the first fluid, by hand; others in the ratio of their densities. Raising it spreads the fluid."),
         key("max_speed", Number(above(0.0, 1e5)), Absent("from gravity, depth, fluids and emitters"), "m/s",
             "Greatest expected speed, by hand. Raising it stiffens the fluid."),
         key("negative_pressure", Number(SHARE), Num(0.0), "",

@@ -201,3 +201,12 @@ fn a_mass_given_by_hand_changes_the_density_of_the_lattice_in_its_ratio() {
     let heavier = relative("mass = 1.02");
     assert!((heavier - 1.02).abs() < 2e-3, "{heavier}");
 }
+
+#[test]
+fn a_mass_that_the_support_does_not_fit_is_refused() {
+    for mass in ["1e-9", "1e9"] {
+        let text = format!("[model]\nspacing = 0.1\nmass = {mass}\n[[fluid]]\n");
+        let error = Scene::parse(&text, "mass.toml", std::path::Path::new("."), &[]).unwrap_err().to_string();
+        assert!(error.contains("mass") && error.contains("distance at rest"), "{error}");
+    }
+}
