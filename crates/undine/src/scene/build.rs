@@ -104,10 +104,10 @@ fn check_mass(model: &Reader, scene: &Scene) {
     if !SMOOTHING.holds(smoothing) {
         let message = format!("at this mass the support is {} × the distance at rest", short(smoothing));
         let expected = format!(
-            "{} to {}; density × spacing³ is {} kg",
+            "{} to {}; density × spacing³ is {:.3e} kg",
             SMOOTHING.min,
             SMOOTHING.max,
-            short(fluid.density * scene.model.spacing.powi(3))
+            fluid.density * scene.model.spacing.powi(3)
         );
         model.fail("mass", message, expected);
     }
