@@ -1,11 +1,15 @@
 //! Walls as every model sees them: distance, normal and velocity at a place, and push-out-and-reflect.
 
+mod sample;
+
 use glam::{DAffine3, DMat3, DVec3};
 
 use crate::neighbors::Period;
 use crate::scene::aabb::Aabb;
 use crate::scene::shape::{Nearest, Shape};
 use crate::scene::{Boundary, Domain, Inside, Motion, Rotate, Scene, Slip, Translate};
+
+pub use self::sample::{Sample, SampleError, WallSamples};
 
 /// A wall near a place.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +26,7 @@ pub struct Contact {
 
 /// The solid part of a wall, in its own frame.
 #[derive(Clone, Debug)]
-enum Body {
+pub(crate) enum Body {
     /// The shape itself.
     Solid(Shape),
     /// A shell outward from the shape.

@@ -8,7 +8,7 @@ mod build;
 mod build_event;
 mod build_shape;
 pub mod builtin;
-mod bvh;
+pub(crate) mod bvh;
 mod check;
 mod check_event;
 mod distance_grid;
