@@ -11,10 +11,10 @@ use crate::frame::Frame;
 use crate::models::sph::Sph;
 use crate::models::{Around, Birth, Passes, Solver, StepLimit, Trouble};
 use crate::scene::{Action, Event, EventError, Force, ModelKind, Scene, Settable};
-use crate::walls::Walls;
+use crate::walls::{SampleError, Walls};
 
 /// Fluid nearer to a wall than this at the start, × spacing, is left out.
-const START_GAP: f64 = 0.25;
+const START_GAP: f64 = 0.0;
 
 /// Why a scene cannot be run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -32,6 +32,9 @@ pub enum WorldError {
         /// How many there may be.
         allowed: usize,
     },
+    /// Walls that cannot have boundary particles.
+    #[error("{0}; raise model.spacing, or take model.walls = \"layers\", which needs none")]
+    Walls(#[from] SampleError),
     /// No fluid and nothing that would make some.
     #[error("the scene holds no fluid: no particle fits at this spacing, and there is no emitter")]
     Empty,
@@ -82,7 +85,7 @@ impl World {
     /// Sets a scene up at time 0.
     pub fn new(scene: Scene) -> Result<Self, WorldError> {
         let solver: Box<dyn Solver> = match scene.model.kind {
-            ModelKind::Sph => Box::new(Sph::new(&scene)),
+            ModelKind::Sph => Box::new(Sph::new(&scene)?),
             ModelKind::Mac => return Err(WorldError::NotBuilt("the model `mac`")),
             ModelKind::LennardJones => return Err(WorldError::NotBuilt("the model `lennard-jones`")),
         };
@@ -120,9 +123,9 @@ impl World {
         world.solver.insert(&births);
         // As large as the particles themselves, and the first forces are about to ask for their arrays.
         drop(births);
-        world
-            .solver
-            .refresh(&Around { time: 0.0, walls: &world.walls, fields: &world.fields }, &mut world.passes);
+        let around = Around { time: 0.0, walls: &world.walls, fields: &world.fields };
+        world.solver.settle(&around);
+        world.solver.refresh(&around, &mut world.passes);
         Ok(world)
     }
 

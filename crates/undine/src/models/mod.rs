@@ -19,6 +19,11 @@ pub trait Solver: Send {
     /// Advances by `dt`, s. `around` is what the model finds around itself during this step.
     fn step(&mut self, dt: f64, around: &Around, passes: &mut Passes) -> Result<(), Trouble>;
 
+    /// Evens out the fluid that a scene starts with, before time starts.
+    fn settle(&mut self, around: &Around) {
+        let _ = around;
+    }
+
     /// Brings derived state up to date after particles came or went between steps.
     fn refresh(&mut self, around: &Around, passes: &mut Passes);
 

@@ -92,6 +92,10 @@ fn build_model(model: &Reader) -> Model {
             },
             pressure: PressureKind::StateEquation,
             restitution: model.number("restitution"),
+            walls: WallKind::NAMES
+                .iter()
+                .position(|n| *n == model.text("walls"))
+                .map_or(WallKind::Particles, |k| WallKind::ALL[k]),
         },
     }
 }

@@ -138,6 +138,8 @@ static MODEL: Table = Table {
         key("pressure", Choice(&["state-equation"]), Word("state-equation"), "", "How pressure is computed."),
         key("restitution", Number(SHARE), Num(0.0), "",
             "Share of the normal speed kept when a particle bounces off a wall. Raising it bounces."),
+        key("walls", Choice(&super::WallKind::NAMES), Word("particles"), "",
+            "What keeps fluid out of walls: boundary particles with the fluid's pressure gone on behind them, with a density that evolves, or that repel by distance; or smeared layers without particles. With `kernels = \"mueller\"` always `layers`."),
     ],
     groups: &[Group { keys: &["smoothing", "h"], required: false }],
 };
@@ -177,7 +179,8 @@ static BOUNDARY: Table = Table {
             "A hollow box (+y) or cylinder (+axis) without its upper end: a glass."),
         key("slip", Choice(SLIPS), Word("free-slip"), "",
             "Whether fluid sticks to the wall or slides along it."),
-        key("adhesion", Number(range(0.0, 1e6)), Num(0.0), "", "Stickiness. Raising it wets the wall."),
+        key("adhesion", Number(range(-1.0, 1.0)), Num(0.0), "",
+            "Stickiness, the cosine of the contact angle: 0 is neutral (90°), 1 is wetted by every liquid. Acts with the fluid's surface tension, in `walls = \"lennard-jones\"` with its pressure. Raising it wets the wall."),
         key("motion", Kind::Table(&MOTION), Absent("at rest"), "", "How it moves; both parts may be given."),
     ],
     groups: &[],

@@ -170,6 +170,29 @@ pub struct SphOptions {
     pub pressure: PressureKind,
     /// Share of the normal speed that is kept when a particle bounces off a wall.
     pub restitution: f64,
+    /// What keeps fluid out of walls and slows it along them.
+    pub walls: WallKind,
+}
+
+/// What keeps fluid out of walls and slows it along them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WallKind {
+    /// Boundary particles behind the surface, with the fluid's pressure and velocity gone on behind it (Adami 2012).
+    Particles,
+    /// Boundary particles with a density of their own that the fluid compresses (Bayraktar 2010).
+    EvolvedDensity,
+    /// Boundary particles that repel by distance (Bayraktar 2010, eq. 8).
+    LennardJones,
+    /// No particles: the wall counts as layers of fluid at rest, as deep as the surface is near.
+    Layers,
+}
+
+impl WallKind {
+    /// Their words in a scene file.
+    pub const NAMES: [&'static str; 4] = ["particles", "evolved-density", "lennard-jones", "layers"];
+    /// In the order of their words.
+    pub const ALL: [WallKind; 4] =
+        [WallKind::Particles, WallKind::EvolvedDensity, WallKind::LennardJones, WallKind::Layers];
 }
 
 /// Which kernels the density and the forces use.

@@ -38,7 +38,7 @@ fn jumble(kernels: &str, tension: &str, fluids: usize) -> (Scene, Sph) {
         if fluids == 2 { second } else { "" }
     );
     let scene = Scene::parse(&text, "jumble.toml", std::path::Path::new("."), &[]).unwrap().scene;
-    let mut sph = Sph::new(&scene);
+    let mut sph = Sph::new(&scene).unwrap();
     let births: Vec<Birth> = (0..20 * 20 * 10)
         .map(|i| {
             let wobble = |k: usize| ((i * 7919 + k * 104_729) % 1000) as f64 / 1000.0 - 0.5;
