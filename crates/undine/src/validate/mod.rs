@@ -9,8 +9,10 @@ mod conservation;
 mod darcy;
 mod drop;
 mod fit;
+mod floating;
 mod lab;
 mod lattice;
+mod layers;
 mod mueller;
 mod pipe;
 mod profile;
@@ -172,6 +174,24 @@ pub fn cases() -> &'static [Case] {
             model: "sph",
             what: "permeability of arrays of cylinders and spheres (Sangani & Acrivos, Zick & Homsy 1982)",
             run: darcy::run,
+        },
+        Case {
+            name: "hydrostatic-walls",
+            model: "sph",
+            what: "pressure ρg(H-y) and rest in a tank of plates",
+            run: tank::of_plates,
+        },
+        Case {
+            name: "layers",
+            model: "sph",
+            what: "two fluids turn over and settle into layers",
+            run: layers::run,
+        },
+        Case {
+            name: "floating",
+            model: "sph",
+            what: "depth at which a mass-spring raft floats",
+            run: floating::run,
         },
     ];
     CASES
