@@ -57,8 +57,10 @@ pub struct Body {
     pub mass: f64,
     /// Whether any node is held.
     pub is_held: bool,
-    /// Bound of its lowest elastic frequency, rad/s; 0 without springs.
-    pub frequency: f64,
+    /// Estimate of its lowest elastic frequency, rad/s; 0 without springs.
+    pub lowest_frequency: f64,
+    /// Upper bound of its elastic frequencies, rad/s.
+    pub highest_frequency: f64,
 }
 
 /// One end of a spring, as its node sees it.

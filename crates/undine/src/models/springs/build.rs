@@ -18,8 +18,9 @@ pub(super) fn build(scene: &Scene) -> Springs {
     }
     state.link();
     for b in 0..state.bodies.len() {
-        let (nodes, frequency) = (state.bodies[b].nodes.clone(), state.bodies[b].frequency);
-        state.bodies[b].frequency = frequency * highest_frequency(&state, nodes);
+        let highest = highest_frequency(&state, state.bodies[b].nodes.clone());
+        state.bodies[b].highest_frequency = highest;
+        state.bodies[b].lowest_frequency *= highest;
     }
     state
 }
@@ -56,7 +57,8 @@ fn build_body(solid: &Solid, state: &mut Springs) -> Body {
         mass: state.mass[nodes.clone()].iter().sum(),
         is_held: state.pinned[nodes.clone()].contains(&true),
         // The longest standing wave over n nodes, as a share of the highest frequency; see `build`.
-        frequency: if state.pair.len() > spring { std::f64::consts::FRAC_PI_2 / longest } else { 0.0 },
+        lowest_frequency: if state.pair.len() > spring { std::f64::consts::FRAC_PI_2 / longest } else { 0.0 },
+        highest_frequency: 0.0,
         nodes,
     }
 }

@@ -10,18 +10,23 @@
 //! Why implicit: an explicit step has to follow the fastest wave from node to node, and damping shortens it further;
 //! stiff or light bodies would need hundreds of steps per step of the fluid. The number of iterations grows with the
 //! same frequency, but its worst case is bounded and nothing explodes. Why θ a little above ½: ½ keeps the energy of
-//! waves but lets the fastest ring for ever, 1 (backward Euler) eats the slow ones that one came to see.
+//! waves but lets the fastest ring for ever, 1 (backward Euler) eats the slow ones that one came to see. A body whose
+//! fastest waves cannot be followed gets a θ near 1.
 
-use glam::DVec3;
+use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
 use super::contact::{Contacts, Touch, WALL};
 use crate::state::springs::Springs;
 
-/// Weight of the end of the step in elastic forces.
-const THETA: f64 = 0.55;
+/// Weight θ of the end of the step in elastic forces of a body whose fastest wave turns by `phase` (rad) in it. Waves
+/// that are followed keep their energy; with those that are too fast, rounding of large turns would feed them.
+fn theta(phase: f64) -> f64 {
+    1.0 - 0.45 / (1.0 + (0.25 * phase).powi(2))
+}
+
 /// Residual at which the solve ends, as a share of the greater of all forces and external ones.
-const TOLERANCE: f64 = 1e-5;
+const TOLERANCE: f64 = 1e-4;
 /// Most iterations; what is left is error of the stiffest waves.
 const MAX_ITERATIONS: usize = 300;
 /// Nodes handed to a thread at a time. Sums are taken per chunk and then in order, so that threads do not matter.
@@ -55,10 +60,12 @@ impl Block {
         s * s.dot(d) + d * f64::from(self.across)
     }
 
-    /// A third of its trace.
-    fn mean(&self) -> f64 {
+    /// The six numbers of the block: its diagonal, and what is beside it (xy, yz, zx).
+    #[inline(always)]
+    fn parts(&self) -> (DVec3, DVec3) {
         let [x, y, z] = self.along.map(f64::from);
-        (x * x + y * y + z * z) / 3.0 + f64::from(self.across)
+        let across = f64::from(self.across);
+        (DVec3::new(x * x + across, y * y + across, z * z + across), DVec3::new(x * y, y * z, z * x))
     }
 }
 
@@ -76,10 +83,12 @@ pub(super) struct Implicit {
     /// Per spring: its block, and its impulse on its first node, N s.
     block: Vec<Block>,
     impulse: Vec<DVec3>,
-    /// Per node: right side, diagonal, its inverse (0 for held nodes).
+    /// Per node: right side; the block on the diagonal without contacts as in [`Block::parts`]; the inverse of that with
+    /// contacts (0 for held nodes). Whole blocks, since a wall holds a node along one direction only, and a sheet is
+    /// stiff along two.
     b: Vec<DVec3>,
-    diagonal: Vec<f64>,
-    inverse: Vec<f64>,
+    diagonal: Vec<(DVec3, DVec3)>,
+    inverse: Vec<DMat3>,
     /// Contacts of each node: `grip[first_grip[i]..first_grip[i + 1]]`.
     grip: Vec<Grip>,
     first_grip: Vec<u32>,
@@ -92,6 +101,8 @@ pub(super) struct Implicit {
     partial: Vec<f64>,
     /// Per body: whether nothing outside holds it.
     free: Vec<bool>,
+    /// Per body: θ.
+    theta: Vec<f64>,
     /// Iterations of the last solve.
     pub(super) iterations: usize,
 }
@@ -99,30 +110,33 @@ pub(super) struct Implicit {
 impl Implicit {
     /// Advances all nodes by `dt`, s, under the acceleration `gravity`, m/s².
     pub(super) fn step(&mut self, state: &mut Springs, contacts: &Contacts, gravity: DVec3, dt: f64) {
-        self.springs(state, dt);
+        self.theta.clear();
+        self.theta.extend(state.bodies.iter().map(|b| theta(dt * b.highest_frequency)));
+        self.springs(state, &contacts.body, dt);
         self.nodes(state, gravity, dt);
         self.touches(state, contacts, gravity, dt);
         self.solve(state, gravity, dt);
         self.keep_momentum(state);
-        let x = &self.x;
+        let (x, theta, body) = (&self.x, &self.theta, &contacts.body);
         let Springs { position, velocity, pinned, .. } = state;
         position
             .par_chunks_mut(CHUNK)
             .zip(velocity.par_chunks_mut(CHUNK))
-            .zip(x.par_chunks(CHUNK).zip(pinned.par_chunks(CHUNK)))
-            .for_each(|((position, velocity), (x, pinned))| {
+            .zip(x.par_chunks(CHUNK).zip(body.par_chunks(CHUNK)).zip(pinned.par_chunks(CHUNK)))
+            .for_each(|((position, velocity), ((x, body), pinned))| {
                 for i in (0..x.len()).filter(|i| !pinned[*i]) {
-                    position[i] += dt * (velocity[i] + THETA * x[i]);
+                    position[i] += dt * (velocity[i] + theta[body[i] as usize] * x[i]);
                     velocity[i] += x[i];
                 }
             });
     }
 
     /// Génevaux 2.2, f = -k(|l|-l0) - z l̇, and its derivatives, for each spring.
-    fn springs(&mut self, state: &Springs, dt: f64) {
+    fn springs(&mut self, state: &Springs, body: &[u32], dt: f64) {
         let count = state.pair.len();
         self.block.resize(count, Block::default());
         self.impulse.resize(count, DVec3::ZERO);
+        let theta = &self.theta;
         let spring = |s: usize| {
             let [a, b] = state.pair[s].map(|i| i as usize);
             let l = state.position[a] - state.position[b];
@@ -135,8 +149,8 @@ impl Implicit {
             let along = n * v.dot(n);
             let f = -n * (k * (length - state.rest[s])) - along * z;
             let kv = along * k + (v - along) * side;
-            let tt = THETA * THETA * dt * dt;
-            (Block::new(n, dt * z + tt * k, tt * side), dt * (f - THETA * dt * kv))
+            let t = theta[body[a] as usize] * dt;
+            (Block::new(n, dt * z + t * t * k, t * t * side), dt * (f - t * kv))
         };
         self.block
             .par_chunks_mut(4 * CHUNK)
@@ -153,18 +167,19 @@ impl Implicit {
     fn nodes(&mut self, state: &Springs, gravity: DVec3, dt: f64) {
         let n = state.len();
         self.b.resize(n, DVec3::ZERO);
-        self.diagonal.resize(n, 0.0);
+        self.diagonal.resize(n, (DVec3::ZERO, DVec3::ZERO));
         let (block, impulse) = (&self.block, &self.impulse);
         self.b.par_chunks_mut(CHUNK).zip(self.diagonal.par_chunks_mut(CHUNK)).enumerate().for_each(
             |(c, (b, diagonal))| {
                 for (k, (b, diagonal)) in b.iter_mut().zip(diagonal).enumerate() {
                     let i = CHUNK * c + k;
                     let mut sum = dt * (state.mass[i] * gravity + state.force[i]);
-                    let mut inertia = state.mass[i];
+                    let mut inertia = (DVec3::splat(state.mass[i]), DVec3::ZERO);
                     for link in state.links(i) {
                         let s = link.spring as usize;
                         sum += if link.other as usize > i { impulse[s] } else { -impulse[s] };
-                        inertia += block[s].mean();
+                        let parts = block[s].parts();
+                        inertia = (inertia.0 + parts.0, inertia.1 + parts.1);
                     }
                     (*b, *diagonal) = (sum, inertia);
                 }
@@ -202,9 +217,12 @@ impl Implicit {
             let (mass, grip) = match touch.b {
                 WALL => (state.mass[a], WALL_GRIP * contacts.mass(state, a)),
                 _ => {
-                    let value = |all: &[f64], i: usize| if state.pinned[i] { f64::INFINITY } else { all[i] };
-                    let both = |all: &[f64]| 1.0 / (1.0 / value(all, a) + 1.0 / value(all, b));
-                    (both(&state.mass), PAIR_GRIP * both(&self.diagonal))
+                    let both = |of: &dyn Fn(usize) -> f64| {
+                        let inverse = |i: usize| if state.pinned[i] { 0.0 } else { 1.0 / of(i) };
+                        1.0 / (inverse(a) + inverse(b))
+                    };
+                    let inertia = |i: usize| self.diagonal[i].0.element_sum() / 3.0;
+                    (both(&|i| state.mass[i]), PAIR_GRIP * both(&inertia))
                 }
             };
             // Coulomb: friction is at most μ × the normal impulse.
@@ -220,12 +238,21 @@ impl Implicit {
             self.active.push((*touch, Block::new(n, grip, drag)));
         }
         self.list_grips(state.len());
-        self.inverse.clear();
-        self.inverse.extend((0..state.len()).map(|i| {
-            let grips = &self.grip[self.first_grip[i] as usize..self.first_grip[i + 1] as usize];
-            let diagonal = self.diagonal[i] + grips.iter().map(|g| g.block.mean()).sum::<f64>();
-            if state.pinned[i] { 0.0 } else { 1.0 / diagonal }
-        }));
+        self.inverse.resize(state.len(), DMat3::ZERO);
+        let (diagonal, grip, first) = (&self.diagonal, &self.grip, &self.first_grip);
+        self.inverse.par_chunks_mut(CHUNK).enumerate().for_each(|(c, inverse)| {
+            for (k, inverse) in inverse.iter_mut().enumerate() {
+                let i = CHUNK * c + k;
+                let (mut d, mut e) = diagonal[i];
+                for g in &grip[first[i] as usize..first[i + 1] as usize] {
+                    let parts = g.block.parts();
+                    (d, e) = (d + parts.0, e + parts.1);
+                }
+                let rows = [DVec3::new(d.x, e.x, e.z), DVec3::new(e.x, d.y, e.y), DVec3::new(e.z, e.y, d.z)];
+                let whole = DMat3::from_cols(rows[0], rows[1], rows[2]);
+                *inverse = if state.pinned[i] { DMat3::ZERO } else { whole.inverse() };
+            }
+        });
     }
 
     fn list_grips(&mut self, nodes: usize) {
@@ -268,11 +295,11 @@ impl Implicit {
         self.multiply(state);
         let (b, q, inverse) = (&self.b, &self.q, &self.inverse);
         let outer = |i: usize| dt * (state.mass[i] * gravity + state.force[i]);
-        let limit: f64 =
-            (0..n).map(|i| inverse[i] * (b[i].length_squared() + outer(i).length_squared())).sum();
+        let square = |i: usize, v: DVec3| v.dot(inverse[i] * v);
+        let limit: f64 = (0..n).map(|i| square(i, b[i]) + square(i, outer(i))).sum();
         for i in 0..n {
             self.r[i] = b[i] - q[i];
-            self.p[i] = self.r[i] * inverse[i];
+            self.p[i] = inverse[i] * self.r[i];
         }
         let mut rz: f64 = self.r.iter().zip(&self.p).map(|(r, z)| r.dot(*z)).sum();
         self.iterations = 0;
@@ -291,12 +318,11 @@ impl Implicit {
     /// q = A p; returns p·q.
     fn multiply(&mut self, state: &Springs) -> f64 {
         let (p, block, grip, first) = (&self.p, &self.block, &self.grip, &self.first_grip);
-        let inverse = &self.inverse;
         self.q.par_chunks_mut(CHUNK).zip(&mut self.partial).enumerate().for_each(|(c, (q, partial))| {
             *partial = 0.0;
             for (k, q) in q.iter_mut().enumerate() {
                 let i = CHUNK * c + k;
-                if inverse[i] == 0.0 {
+                if state.pinned[i] {
                     *q = DVec3::ZERO;
                     continue;
                 }
@@ -330,7 +356,7 @@ impl Implicit {
                     let i = CHUNK * c + k;
                     *x += alpha * p[i];
                     *r -= alpha * q[i];
-                    *partial += inverse[i] * r.length_squared();
+                    *partial += r.dot(inverse[i] * *r);
                 }
             });
         self.partial.iter().sum()
@@ -342,7 +368,7 @@ impl Implicit {
         self.p.par_chunks_mut(CHUNK).enumerate().for_each(|(c, p)| {
             for (k, p) in p.iter_mut().enumerate() {
                 let i = CHUNK * c + k;
-                *p = r[i] * inverse[i] + beta * *p;
+                *p = inverse[i] * r[i] + beta * *p;
             }
         });
     }

@@ -39,7 +39,7 @@ use crate::walls::Walls;
 /// Way of a node in a part of a step, × its radius: farther, and it might pass another one unseen.
 const STRIDE: f64 = 0.5;
 /// Phase of a body's slowest elastic wave in a part of a step, rad: its period is then right within 1 %.
-const PHASE: f64 = 0.1;
+const PHASE: f64 = 0.3;
 /// Most parts of a step for the sake of elastic waves; stiffer ones are damped, not followed.
 const MOST_FOR_WAVES: f64 = 4.0;
 /// Most parts of a step for the sake of contacts; faster nodes limit the step itself.
@@ -147,7 +147,7 @@ impl Solids {
     /// Into how many parts a step is cut.
     fn parts(&self, dt: f64, gravity: DVec3) -> f64 {
         let way = dt * (self.top_speed() + dt * gravity.length());
-        let stiffest = self.state.bodies.iter().map(|b| b.frequency).fold(0.0, f64::max);
+        let stiffest = self.state.bodies.iter().map(|b| b.lowest_frequency).fold(0.0, f64::max);
         let waves = (dt * stiffest / PHASE).ceil().min(MOST_FOR_WAVES);
         let contacts = (way / (STRIDE * self.finest)).ceil();
         waves.max(contacts).clamp(1.0, MOST_PARTS)
