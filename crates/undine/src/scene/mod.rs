@@ -7,6 +7,7 @@ pub mod aabb;
 mod build;
 mod build_event;
 mod build_shape;
+mod build_solid;
 pub mod builtin;
 pub(crate) mod bvh;
 mod check;
@@ -330,12 +331,35 @@ pub struct Solid {
     pub shape: Shape,
     /// Density, kg/m³.
     pub density: f64,
+    /// Distance of neighbouring nodes, m.
+    pub spacing: f64,
+    /// Thickness of a cloth, m.
+    pub thickness: f64,
     /// Spring stiffness, N/m.
     pub stiffness: f64,
     /// Spring damping, N s/m.
     pub damping: f64,
+    /// Share of stiffness and damping in the bend springs of a cloth.
+    pub bend: f64,
+    /// Coulomb's coefficient of friction.
+    pub friction: f64,
+    /// Nodes that are held.
+    pub pinned: Vec<Pin>,
     /// Initial velocity, m/s.
     pub velocity: DVec3,
+}
+
+/// Which nodes of a solid are held.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Pin {
+    /// The corners of a cloth.
+    Corners,
+    /// The edges of a cloth.
+    Edges,
+    /// The outermost nodes along an axis, as (axis, is the upper end).
+    Side(usize, bool),
+    /// The nodes in a shape.
+    Within(Shape),
 }
 
 /// How a solid's nodes are joined.

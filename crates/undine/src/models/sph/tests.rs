@@ -114,7 +114,7 @@ fn forces_agree(pairs: impl Fn(&Sph, &mut [[f32; 3]])) {
                 let fields = crate::fields::Fields::new(&scene);
                 sph.sort_and_sum(
                     0.0,
-                    &Around { time: 0.0, walls: &walls, fields: &fields },
+                    &Around { time: 0.0, walls: &walls, fields: &fields, solids: &Default::default() },
                     &mut Passes::default(),
                 );
                 let mut fast = vec![[0.0; 3]; sph.len()];
