@@ -243,6 +243,11 @@ impl World {
         self.solver.is_empty()
     }
 
+    /// Number of boundary particles on walls and mass-spring bodies.
+    pub fn wall_particles(&self) -> usize {
+        self.solver.walls()
+    }
+
     /// The walls as posed now.
     pub fn walls(&self) -> &Walls {
         &self.walls

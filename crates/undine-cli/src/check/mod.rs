@@ -50,7 +50,7 @@ pub fn check(args: &CheckArgs) -> Result<()> {
     let mut warnings = warnings::all(&world);
     let limit = world.step_limit();
     let per_fluid = per_fluid(&world);
-    let walls = world.walls().len() as u64;
+    let walls = world.wall_particles() as u64;
     let particles = world.len() as u64;
     let nodes = world.solids().len() as u64;
     let forecast = undine::emitter::forecast(&loaded.scene, world.len());
@@ -109,7 +109,7 @@ fn for_people(report: &Report, loaded: &Loaded, per_fluid: &[u64], limit: StepLi
     if !scene.solids.is_empty() {
         row("solids", format!("{}, of {} nodes", scene.solids.len(), count(report.nodes)));
     }
-    row("walls", count(report.walls));
+    row("walls", format!("{} boundary particles", count(report.walls)));
     row("memory", format!("about {}", bytes(report.bytes)));
     row(
         "first step",

@@ -269,7 +269,7 @@ impl Session {
             step_min: if history.step_min.is_finite() { history.step_min } else { 0.0 },
             step_max: history.step_max,
             particles: self.world.len() as u64,
-            walls: self.world.walls().len() as u64,
+            walls: self.world.wall_particles() as u64,
             simulated: clock.time,
             wall: history.wall,
             passes: history.passes,

@@ -57,6 +57,11 @@ pub trait Solver: Send {
         None
     }
 
+    /// Number of boundary particles.
+    fn walls(&self) -> usize {
+        0
+    }
+
     /// Writes all state that the next step depends on.
     fn save(&self, out: &mut CheckpointWriter) -> std::io::Result<()>;
 

@@ -16,16 +16,19 @@ pub mod near;
 pub mod pairs;
 pub mod seen;
 pub mod set;
+pub mod skin;
 
 use glam::DVec3;
 
 use self::adhesion::Adhesion;
-use self::set::{Origin, Set};
+use self::set::{Origin, Owner, Set};
 use super::continuity::Rate;
 use super::force::Forces;
 use super::params::Params;
 use super::work::{PRESSURE, Work};
 use crate::checkpoint::{CheckpointError, CheckpointReader, CheckpointWriter};
+use crate::models::Around;
+use crate::models::springs::Solids;
 use crate::neighbors::{Grid, Period};
 use crate::scene::{Scene, WallKind};
 use crate::state::particles::Particles;
@@ -45,6 +48,10 @@ pub struct Boundary {
     still: Option<Set>,
     /// Of moving walls.
     moving: Option<Set>,
+    /// Of mass-spring bodies.
+    skin: Option<Set>,
+    /// Force on each node of the mass-spring bodies, N.
+    reaction: Vec<DVec3>,
     period: Option<Period>,
     adhesion: Adhesion,
     constants: Constants,
@@ -75,30 +82,33 @@ impl Boundary {
         let walls = Walls::new(scene);
         let period = crate::walls::period(scene);
         let kind = params.walls;
+        let solids = Solids::new(scene);
         let (mut still, mut moving) = (Vec::new(), Vec::new());
         if kind != WallKind::Layers {
             still.extend(faces::origins(scene, params.spacing));
             for body in walls.samples(params.spacing, layers(params.h / params.spacing))? {
                 let b = &scene.boundaries[body.wall];
                 let origins = body.samples.iter().map(|s| Origin {
-                    wall: Some(body.wall as u32),
-                    place: s.position,
+                    owner: Owner::Wall(body.wall as u32, s.position),
                     normal: s.normal,
                     depth: s.depth,
                     slip: b.slip,
                     adhesion: b.adhesion,
+                    volume: None,
                 });
                 if body.moves { &mut moving } else { &mut still }.extend(origins);
             }
         }
         let set = |origins: Vec<Origin>| {
             (!origins.is_empty())
-                .then(|| Set::new(origins, params.h, params.spacing, &walls, period.as_ref()))
+                .then(|| Set::new(origins, params.h, params.spacing, (&walls, &solids), period.as_ref()))
         };
         Ok(Boundary {
             kind,
             still: set(still),
             moving: set(moving),
+            skin: set(skin::origins(&solids, params)),
+            reaction: vec![DVec3::ZERO; solids.len()],
             period,
             adhesion: Adhesion::new(params),
             constants: Constants {
@@ -119,15 +129,31 @@ impl Boundary {
     }
 
     fn sets(&self) -> impl Iterator<Item = &Set> {
-        self.still.iter().chain(&self.moving)
+        self.still.iter().chain(&self.moving).chain(&self.skin)
+    }
+
+    fn sets_mut(&mut self) -> impl Iterator<Item = &mut Set> {
+        self.still.iter_mut().chain(&mut self.moving).chain(&mut self.skin)
+    }
+
+    /// Force on each node of the mass-spring bodies, N.
+    pub fn reaction(&self) -> Option<&[DVec3]> {
+        self.skin.as_ref().map(|_| &self.reaction[..])
+    }
+
+    /// Sums what the force pass did to the fluid around mass-spring bodies, as forces on their nodes.
+    pub fn react(&mut self, work: &Work, grid: &Grid, fluid: &[u8], forces: &Forces) {
+        if let Some(set) = &self.skin {
+            skin::react(set, (work, grid, fluid), forces, &self.constants, &mut self.reaction);
+        }
     }
 
     /// Moves what moves, and finds who of the fluid sees whom.
-    pub fn find(&mut self, walls: &Walls, particles: &Particles) {
-        if let Some(moving) = &mut self.moving {
-            moving.pose(walls, self.period.as_ref());
+    pub fn find(&mut self, around: &Around, particles: &Particles) {
+        for moving in self.moving.iter_mut().chain(&mut self.skin) {
+            moving.pose(around.walls, around.solids, self.period.as_ref());
         }
-        for set in self.still.iter_mut().chain(&mut self.moving) {
+        for set in self.sets_mut() {
             set.find(particles.position());
         }
     }
@@ -141,9 +167,10 @@ impl Boundary {
 
     /// Gives boundary particles the pressure and velocity that fluid sees of them in the force pass.
     pub fn answer(&mut self, work: &Work, grid: &Grid, fluid: &[u8], gravity: DVec3, dt: f64) {
-        for set in self.still.iter_mut().chain(&mut self.moving) {
-            extrapolate::extrapolate(set, &self.constants, work, grid, fluid, gravity, dt as f32);
-            if self.kind == WallKind::EvolvedDensity {
+        let Boundary { still, moving, skin, constants, kind, .. } = self;
+        for set in still.iter_mut().chain(moving).chain(skin) {
+            extrapolate::extrapolate(set, constants, work, grid, fluid, gravity, dt as f32);
+            if *kind == WallKind::EvolvedDensity {
                 set.carry();
             }
         }
@@ -151,7 +178,7 @@ impl Boundary {
 
     /// Gives every boundary particle a pressure of 1 Pa, for the packing of the starting fluid.
     pub fn press(&mut self) {
-        for set in self.still.iter_mut().chain(&mut self.moving) {
+        for set in self.sets_mut() {
             set.work.records.iter_mut().for_each(|r| r[PRESSURE] = 1.0);
         }
     }
@@ -188,7 +215,7 @@ impl Boundary {
     /// Reads what [`Boundary::save`] wrote.
     pub fn load(&mut self, from: &mut CheckpointReader) -> Result<(), CheckpointError> {
         if self.kind == WallKind::EvolvedDensity {
-            for set in self.still.iter_mut().chain(&mut self.moving) {
+            for set in self.sets_mut() {
                 let carried = from.get_f32s()?;
                 if carried.len() != set.len() || carried.iter().any(|p| !p.is_finite()) {
                     return Err(CheckpointError::Damaged { what: "pressures of boundary particles".into() });

@@ -278,6 +278,12 @@ pub(super) fn sum_term(s2: f64) -> f64 {
     w.powi(3) + Cored::CORE * w.powi(6)
 }
 
+/// As [`core_gradient`], of one.
+pub fn gradient_of(w: f32) -> f32 {
+    let w2 = w * w;
+    (w2 * w * (2.0 * Cored::CORE) as f32 + 1.0) * w2
+}
+
 /// g = w² + 2c w⁵ of the cored kernel: ∇W = -6f/h⁴ g d.
 #[inline(always)]
 pub fn core_gradient<L: Lanes>(w: L, w2: L) -> L {

@@ -143,7 +143,7 @@ impl Sph {
             self.particles.sort(&mut self.grid, self.period.as_ref());
             self.work.fill(&self.particles, &self.grid);
         });
-        passes.time("walls", || self.boundary.find(around.walls, &self.particles));
+        passes.time("walls", || self.boundary.find(around, &self.particles));
         passes.time("density", || match self.params.kernels {
             Kernels::Mueller => {
                 density::density(
@@ -223,6 +223,9 @@ impl Solver for Sph {
         }
         self.sort_and_sum(dt, around, passes);
         passes.time("force", || self.forces(around, (0.5 * dt) as f32));
+        passes.time("walls", || {
+            self.boundary.react(&self.work, &self.grid, &self.particles.fluid, &self.forces);
+        });
         self.guard(around.time)
     }
 
@@ -303,6 +306,14 @@ impl Solver for Sph {
         }
         self.forces = Forces::new(&self.params, self.tension);
         true
+    }
+
+    fn forces_on_solids(&self) -> Option<&[DVec3]> {
+        self.boundary.reaction()
+    }
+
+    fn walls(&self) -> usize {
+        self.boundary.len()
     }
 
     fn save(&self, out: &mut CheckpointWriter) -> std::io::Result<()> {

@@ -45,7 +45,7 @@ impl Sph {
     fn pack_once(&mut self, around: &Around) -> f64 {
         self.particles.sort(&mut self.grid, self.period.as_ref());
         self.work.fill(&self.particles, &self.grid);
-        self.boundary.find(around.walls, &self.particles);
+        self.boundary.find(around, &self.particles);
         self.boundary.press();
         self.work.records.iter_mut().for_each(|r| {
             r[PRESSURE] = 1.0;

@@ -6,7 +6,7 @@
 use glam::DVec3;
 
 use super::layers;
-use super::set::Origin;
+use super::set::{Origin, Owner};
 use crate::scene::{Scene, Slip};
 
 /// The samples of a domain's no-slip faces.
@@ -34,7 +34,14 @@ pub fn origins(scene: &Scene, spacing: f64) -> Vec<Origin> {
                 }));
                 let normal = DVec3::from_array(behind.map(|b| -(b as f64))).normalize();
                 let depth = (deepest as f64 - 0.5) * spacing;
-                out.push(Origin { wall: None, place, normal, depth, slip: Slip::NoSlip, adhesion: 0.0 });
+                out.push(Origin {
+                    owner: Owner::Face(place),
+                    normal,
+                    depth,
+                    slip: Slip::NoSlip,
+                    adhesion: 0.0,
+                    volume: None,
+                });
             };
             let inside = (0..cells[1]).contains(&y) && (0..cells[2]).contains(&z);
             if inside {

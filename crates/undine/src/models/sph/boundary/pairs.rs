@@ -111,6 +111,14 @@ fn forces_in<L: Lanes>(
     }
 }
 
+/// Eq. 8 as [`force_of`] takes it, of one pair, over the distance: an acceleration per distance in h.
+pub fn repulsion(r2: f32, constants: &Constants) -> f32 {
+    let unit2 = constants.unit * constants.unit;
+    let near = r2.max(0.25 * unit2);
+    let u3 = (unit2 / near).powi(3);
+    (u3 * (u3 - 1.0)).max(0.0) / near * (constants.repulsion / constants.h)
+}
+
 /// Force of the listed boundary particles on one of fluid, N.
 #[inline(always)]
 fn force_of<L: Lanes, const REPEL: bool>(

@@ -10,23 +10,33 @@ use super::super::work::{PRESSURE, VOLUME, Work};
 use super::near::Near;
 use super::seen::Seen;
 use crate::kernels::lattice_sum;
+use crate::models::springs::{SkinPoint, Solids};
 use crate::neighbors::{Candidates, Grid, Period, wrap};
 use crate::scene::Slip;
 use crate::simd::Portable;
 use crate::state::particles::BLOCK;
-use crate::walls::Walls;
+use crate::walls::{PointMotion, Walls};
 
 /// Bounds of a boundary particle's volume, × Δ³: where samples crowd it is less than one, at the rim of a sheet the sum over
 /// its neighbours would make it more than it is.
 const VOLUMES: std::ops::RangeInclusive<f64> = 0.1..=1.2;
 
+/// What a boundary particle belongs to.
+#[derive(Clone, Copy, Debug)]
+pub enum Owner {
+    /// A face of the domain, at this place, m.
+    Face(DVec3),
+    /// The wall of that number, at this place in its own frame, m.
+    Wall(u32, DVec3),
+    /// A mass-spring body.
+    Skin(SkinPoint),
+}
+
 /// A boundary particle as it was sampled.
 #[derive(Clone, Copy, Debug)]
 pub struct Origin {
-    /// Number of its wall; `None` for a face of the domain.
-    pub wall: Option<u32>,
-    /// Where, in the wall's own frame, m.
-    pub place: DVec3,
+    /// What it belongs to.
+    pub owner: Owner,
     /// Unit vector from the wall into the fluid.
     pub normal: DVec3,
     /// How far it lies behind the wall's surface, m.
@@ -35,12 +45,33 @@ pub struct Origin {
     pub slip: Slip,
     /// Stickiness of its wall.
     pub adhesion: f64,
+    /// Its volume, × Δ³, where it is known; else as much as its layer needs.
+    pub volume: Option<f64>,
+}
+
+impl Origin {
+    /// Where it is, m, how it moves, and its normal.
+    fn now(&self, walls: &Walls, solids: &Solids) -> (DVec3, PointMotion, DVec3) {
+        match &self.owner {
+            Owner::Face(place) => (*place, PointMotion::default(), self.normal),
+            Owner::Wall(w, q) => {
+                let w = *w as usize;
+                (walls.to_world(w, *q), walls.motion_at(w, *q), walls.turned(w, self.normal))
+            }
+            Owner::Skin(point) => {
+                let velocity = point.velocity(solids.state());
+                let motion = PointMotion { velocity, acceleration: DVec3::ZERO };
+                (point.position(solids.state()), motion, self.normal)
+            }
+        }
+    }
 }
 
 /// A set of boundary particles.
 #[derive(Debug)]
 pub struct Set {
-    origins: Vec<Origin>,
+    /// As they were sampled.
+    pub origins: Vec<Origin>,
     /// By origin, × Δ³; negative where fluid slips.
     volume: Vec<f32>,
     /// Pressure by origin, Pa, where it is carried on from step to step.
@@ -74,7 +105,13 @@ pub struct Set {
 
 impl Set {
     /// A set, with volumes from the samples' places as they are now.
-    pub fn new(origins: Vec<Origin>, h: f64, spacing: f64, walls: &Walls, period: Option<&Period>) -> Self {
+    pub fn new(
+        origins: Vec<Origin>,
+        h: f64,
+        spacing: f64,
+        (walls, solids): (&Walls, &Solids),
+        period: Option<&Period>,
+    ) -> Self {
         let n = origins.len();
         let mut set = Set {
             volume: vec![1.0; n],
@@ -94,9 +131,9 @@ impl Set {
             touched: Vec::new(),
             seen: Vec::new(),
         };
-        set.pose(walls, period);
+        set.pose(walls, solids, period);
         set.weigh(spacing);
-        set.pose(walls, period);
+        set.pose(walls, solids, period);
         set
     }
 
@@ -106,12 +143,9 @@ impl Set {
     }
 
     /// Puts the particles where their walls are, and sorts them.
-    pub fn pose(&mut self, walls: &Walls, period: Option<&Period>) {
-        let places: Vec<DVec3> = self
-            .origins
-            .iter()
-            .map(|o| wrap(o.wall.map_or(o.place, |w| walls.to_world(w as usize, o.place)), period))
-            .collect();
+    pub fn pose(&mut self, walls: &Walls, solids: &Solids, period: Option<&Period>) {
+        let now: Vec<_> = self.origins.iter().map(|o| o.now(walls, solids)).collect();
+        let places: Vec<DVec3> = now.iter().map(|n| wrap(n.0, period)).collect();
         let unsorted: [Vec<f64>; 3] = std::array::from_fn(|a| places.iter().map(|p| p[a]).collect());
         let view = [&unsorted[0][..], &unsorted[1], &unsorted[2]];
         self.grid.fit(view, period);
@@ -130,11 +164,11 @@ impl Set {
         let sticks = self.origins.iter().any(|o| o.adhesion != 0.0);
         for (j, &k) in self.order.iter().enumerate() {
             let o = &self.origins[k as usize];
-            let motion = o.wall.map_or_else(Default::default, |w| walls.motion_at(w as usize, o.place));
+            let (_, motion, normal) = &now[k as usize];
             let v = motion.velocity.as_vec3().to_array();
             self.velocity.push(v);
             self.acceleration.push(motion.acceleration.as_vec3().to_array());
-            let n = o.wall.map_or(o.normal, |w| walls.turned(w as usize, o.normal)).as_vec3();
+            let n = normal.as_vec3();
             self.face.push([n.x, n.y, n.z, (o.depth / self.h) as f32]);
             if sticks {
                 self.adhesion.push(o.adhesion as f32);
@@ -175,7 +209,7 @@ impl Set {
                 let plane =
                     lattice_sum(unit, 1.0, |d, r| if layers(d[1] / unit) { term(r * r) } else { 0.0 })
                         / unit.powi(3);
-                let volume = (plane / sum).clamp(*VOLUMES.start(), *VOLUMES.end()) as f32;
+                let volume = o.volume.unwrap_or(plane / sum).clamp(*VOLUMES.start(), *VOLUMES.end()) as f32;
                 (k, if o.slip == Slip::FreeSlip { -volume } else { volume })
             })
             .collect();
