@@ -63,7 +63,7 @@ impl Layer {
         let Layer { gap, gravity: [gx, gy], tension, duration, frame_rate, .. } = self;
         let d = gap / self.across;
         let mu = self.viscosity * DENSITY;
-        let wide = 6.0 * d;
+        let wide = 5.0 * d;
         // Walls thicker than the kernel reaches, and longer than the domain so that they end nowhere in it.
         let (thick, margin) = (4.0 * d, 8.0 * d);
         let plate = |y0: f64, speed: f64| {

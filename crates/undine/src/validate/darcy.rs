@@ -29,9 +29,6 @@ const NU: f64 = 1e-6;
 const DENSITY: f64 = 1000.0;
 /// Reynolds numbers UL/ν to expect from the three forces. Inertia enters with their square and is not yet seen.
 const REYNOLDS: [f64; 3] = [0.25, 0.5, 1.0];
-/// How far the fluid moves in the mean, L. The flow itself is steady much sooner, but the particles start on a lattice
-/// that ends in steps around an obstacle: until it has moved by several spacings there is too little drag.
-const WAY: f64 = 0.5;
 /// Frames of a run.
 const FRAMES: usize = 40;
 
@@ -48,25 +45,30 @@ struct Array {
     fraction: f64,
     /// k/L².
     permeability: f64,
+    /// How far the fluid moves in the mean, L. The flow itself is steady much sooner, but the particles start on a lattice
+    /// that ends in steps around an obstacle: until it has moved by several spacings there is too little drag.
+    way: f64,
 }
 
 impl Array {
-    fn cylinders() -> Self {
+    fn cylinders(way: f64) -> Self {
         Array {
             name: "cylinders",
             obstacle: Obstacle::Cylinder,
             fraction: 0.2,
             permeability: 1.0 / SANGANI_ACRIVOS,
+            way,
         }
     }
 
-    fn spheres() -> Self {
+    fn spheres(way: f64) -> Self {
         let fraction = 0.125;
         Array {
             name: "spheres",
             obstacle: Obstacle::Sphere,
             fraction,
             permeability: 1.0 / (6.0 * PI * ball_radius(fraction) * ZICK_HOMSY),
+            way,
         }
     }
 
@@ -81,7 +83,7 @@ impl Array {
         let mid = 0.5 * L;
         let (deep, shape) = match self.obstacle {
             Obstacle::Cylinder => {
-                let (deep, radius) = (6.0 * spacing, L * (self.fraction / PI).sqrt());
+                let (deep, radius) = (5.0 * spacing, L * (self.fraction / PI).sqrt());
                 // Its ends are farther away than its wall.
                 let (base, height) = (-2.0 * radius, deep + 4.0 * radius);
                 let shape = format!(
@@ -95,7 +97,7 @@ impl Array {
             }
         };
         let mu = NU * DENSITY;
-        let duration = WAY / reynolds * L * L / NU;
+        let duration = self.way / reynolds * L * L / NU;
         let rate = FRAMES as f64 / duration;
         let text = format!(
             r#"
@@ -116,9 +118,12 @@ impl Array {
         (text, L * L * deep * (1.0 - self.fraction))
     }
 
-    /// Runs one cell, about `across` spacings wide.
-    fn flow(&self, lab: &mut Lab, across: f64, reynolds: f64, share: f64) -> Result<Flow, CaseError> {
-        let d = snug_spacing(L / across, |d| self.scene(d, reynolds))?;
+    /// A spacing of about L/`across`, m.
+    fn spacing(&self, across: f64) -> Result<f64, CaseError> {
+        snug_spacing(L / across, |d| self.scene(d, REYNOLDS[1]))
+    }
+
+    fn flow(&self, lab: &mut Lab, d: f64, reynolds: f64, share: f64) -> Result<Flow, CaseError> {
         let mut speeds = Vec::new();
         lab.run(&self.scene(d, reynolds).0, share, |m| {
             speeds.push((m.frame.time, mean_velocity(m.frame, 0) * (1.0 - self.fraction)));
@@ -161,18 +166,20 @@ fn ball_radius(fraction: f64) -> f64 {
 pub(super) fn run(lab: &mut Lab) -> Result<(), CaseError> {
     let linear = lab.either(0.02, 0.04);
     let gate = lab.either(0.05, 0.15);
+    let way = lab.either(0.5, 0.25);
     // Spacings per cell; a cylinder's radius is 0.252 of it and a sphere's 0.310.
     let arrays = [
-        (Array::cylinders(), lab.either(20.0, 16.0), 40.0, lab.either([0.2, 0.3], [0.5, 0.0])),
-        (Array::spheres(), lab.either(16.0, 12.0), 26.0, lab.either([0.2, 0.3], [0.5, 0.0])),
+        (Array::cylinders(way), lab.either(20.0, 16.0), 36.0, lab.either([0.2, 0.3], [0.5, 0.0])),
+        (Array::spheres(way), lab.either(16.0, 12.0), 24.0, lab.either([0.2, 0.3], [0.5, 0.0])),
     ];
     for (array, coarse, fine, [share, fine_share]) in arrays {
         // Proportional: three forces on one lattice.
         let mut flows = Vec::new();
+        let d = array.spacing(coarse)?;
         for reynolds in REYNOLDS {
             // Runs at less force are longer.
             let part = (1.0 / reynolds) / REYNOLDS.iter().map(|r| 1.0 / r).sum::<f64>();
-            flows.push(array.flow(lab, coarse, reynolds, share * part)?);
+            flows.push(array.flow(lab, d, reynolds, share * part)?);
         }
         let middle = flows.iter().map(Flow::permeability).sum::<f64>() / flows.len() as f64;
         let off = flows.iter().map(|f| (f.permeability() / middle - 1.0).abs()).fold(0.0, f64::max);
@@ -180,8 +187,11 @@ pub(super) fn run(lab: &mut Lab) -> Result<(), CaseError> {
         let points: Vec<_> = flows.iter().map(|f| (f.force * 1e3, f.speed * 1e6)).collect();
 
         // The right size: the middle force on a finer lattice.
-        let flow =
-            if lab.quick { flows.swap_remove(1) } else { array.flow(lab, fine, REYNOLDS[1], fine_share)? };
+        let flow = if lab.quick {
+            flows.swap_remove(1)
+        } else {
+            array.flow(lab, array.spacing(fine)?, REYNOLDS[1], fine_share)?
+        };
         let k = flow.permeability();
         lab.check_ratio(format!("{}: permeability k/L²", array.name), k, array.permeability, gate);
         lab.check(format!("{}: U still changes by", array.name), flow.drift, 0.0, flow.drift, linear);

@@ -11,8 +11,8 @@ use crate::world::World;
 /// the scene and its space (m³) for a spacing.
 pub(super) fn snug_spacing(wanted: f64, scene: impl Fn(f64) -> (String, f64)) -> Result<f64, CaseError> {
     let mut best = (f64::INFINITY, wanted);
-    for k in -40..=40 {
-        let d = wanted * (1.0 + 0.001 * f64::from(k));
+    for k in -20..=20 {
+        let d = wanted * (1.0 + 0.002 * f64::from(k));
         let (text, space) = scene(d);
         let world = World::new(Scene::parse(&text, "snug", Path::new("."), &[])?.scene)?;
         let off = (world.len() as f64 * d.powi(3) / space - 1.0).abs();
