@@ -20,13 +20,20 @@ macro_rules! builtin {
 }
 
 builtin! {
+    "adhesion"
+    "cylinders"
     "dam-break"
+    "dam-obstacle"
+    "dragons"
     "drop"
     "horvath-15k"
     "horvath-30k"
     "horvath-45k"
     "horvath-60k"
+    "lava"
+    "mixer"
     "pour"
+    "river"
     "splash"
     "swirl"
     "two-fluids"
