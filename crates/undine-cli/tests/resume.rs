@@ -144,6 +144,54 @@ fn emitters_switches_moving_walls_and_outflow_resume_to_the_same_files() {
 }
 
 #[test]
+fn solids_resume_to_the_same_files_on_any_number_of_threads() {
+    let scratch = Scratch::new();
+    let scene = r#"
+        [domain]
+        min = [-1, 0, -1]
+        max = [1, 2, 1]
+        [model]
+        spacing = 0.1
+        [[fluid]]
+        shape = { box = { min = [0.4, 0, 0.4], max = [0.9, 0.3, 0.9] } }
+        [[solid]]
+        name = "ball"
+        shape = { sphere = { center = [0, 0.3, 0], radius = 0.25 } }
+        [[solid]]
+        shape = { box = { min = [-0.9, 0.1, -0.9], max = [-0.4, 0.6, -0.4] } }
+        velocity = [1, 0, 1]
+        [[solid]]
+        kind = "cloth"
+        spacing = 0.05
+        stiffness = 100
+        damping = 0.5
+        shape = { box = { min = [-0.5, 0.6, -0.5], max = [0.5, 0.601, 0.5] } }
+        [[probe]]
+        kind = "body"
+        body = "ball"
+    "#;
+    fs::write(scratch.path("scene.toml"), scene).unwrap();
+    let run = |out: &str, frames: &str, threads: &str, resume: bool| {
+        let mut args =
+            vec!["run", "scene.toml", "--quiet", "-o", out, "--frames", frames, "--threads", threads];
+        args.extend(if resume { vec!["--resume"] } else { vec!["--export", "ply,vtp,usda"] });
+        let output = scratch.undine(&args);
+        assert_eq!((code(&output), stderr(&output)), (0, String::new()));
+    };
+    run("whole", "12", "1", false);
+    for (i, frames) in ["1", "5", "12"].into_iter().enumerate() {
+        run("parts", frames, "2", i > 0);
+    }
+    for name in ["solids_0012.ply", "solids_0012.vtp", "solids.pvd"] {
+        assert!(scratch.path("whole").join(name).exists(), "{name}");
+    }
+    assert_same_results(&scratch.path("whole"), &scratch.path("parts"));
+    // What was written can be drawn.
+    let output = scratch.undine(&["render", "whole", "--quiet", "--size", "64x36", "--every", "6"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+}
+
+#[test]
 fn ctrl_c_finishes_the_frame_and_says_how_to_resume() {
     let scratch = Scratch::new();
     assert_eq!(code(&scratch.undine(&with(&["whole"]))), 0);

@@ -110,6 +110,8 @@ pub struct Body {
     pub nodes: Vec<[f32; 3]>,
     /// Node velocities, m/s.
     pub velocity: Vec<[f32; 3]>,
+    /// Node masses, kg; empty where they are not known, as of solids read from a file.
+    pub mass: Vec<f32>,
     /// Surface triangles over the nodes; empty for a ball.
     pub triangles: Vec<[u32; 3]>,
     /// Radius of a one-node ball, m.

@@ -65,9 +65,20 @@ impl Axis {
     fn local(&self, x: f64, per_h: f64) -> f32 {
         let run = match self.runs.len() {
             1 => &self.runs[0],
-            _ => &self.runs[self.runs.partition_point(|r| r.high < x).min(self.runs.len() - 1)],
+            _ => &self.runs[self.run(x)],
         };
         ((x + run.shift) * per_h) as f32
+    }
+
+    /// The run that holds x or, in a gap, the nearer one: a place beside a run has its neighbours there.
+    fn run(&self, x: f64) -> usize {
+        let above = self.runs.partition_point(|r| r.high < x);
+        let nearer_below = match (above.checked_sub(1), self.runs.get(above)) {
+            (Some(below), Some(run)) => x - self.runs[below].high < run.low - x,
+            (below, None) => below.is_some(),
+            (None, Some(_)) => false,
+        };
+        above - usize::from(nearer_below)
     }
 
     /// As [`Axis::local`], for many.
@@ -268,6 +279,12 @@ impl Grid {
         n
     }
 
+    /// Whether two places, which may lie outside of the grid, are in one row along x.
+    #[inline(always)]
+    pub fn same_row(&self, p: [f32; 3], q: [f32; 3]) -> bool {
+        (1..3).all(|a| (p[a] * self.axis[a].scale).floor() == (q[a] * self.axis[a].scale).floor())
+    }
+
     /// Lists in `out` the candidates for neighbours of a bunch of particles in the box from `p` to `q` (local
     /// coordinates; one particle when they are the same), in a fixed order.
     ///
@@ -338,6 +355,21 @@ impl Grid {
         out.len = len;
         out.groups[0] = Group { shift: [0.0; 3], end: len as u32 };
         out.group_count = 1;
+    }
+
+    /// As [`Grid::candidates`], for places other than those the grid was laid over.
+    #[inline(always)]
+    pub fn candidates_beside<L: Lanes>(&self, p: [f32; 3], q: [f32; 3], out: &mut Candidates) {
+        let [ax, ay, az] = &self.axis;
+        let low = p.iter().all(|v| *v >= 1.0 + SLACK);
+        let high = q[0] <= (ax.cells - 2) as f32 / FINE - 1.0 - 2.0 * SLACK
+            && q[1] < (ay.cells - 1) as f32
+            && q[2] < (az.cells - 1) as f32;
+        if self.plain && low && high {
+            self.candidates::<L>(p, q, out);
+        } else {
+            self.candidates_anywhere::<L>(p, q, out);
+        }
     }
 
     /// As [`Grid::candidates`], for any place and any kind of axis.
@@ -466,6 +498,17 @@ fn squeeze(x: &[f64], low: f64, high: f64, h: f64) -> Vec<Run> {
         }
     }
     runs
+}
+
+/// A place moved into the period.
+pub fn wrap(mut p: DVec3, period: Option<&Period>) -> DVec3 {
+    if let Some(period) = period {
+        for a in (0..3).filter(|a| period.axes[*a]) {
+            let length = period.max[a] - period.min[a];
+            p[a] -= ((p[a] - period.min[a]) / length).floor() * length;
+        }
+    }
+    p
 }
 
 /// Whether two local points are neighbours: the one predicate of the fast path and of the oracle.

@@ -1,11 +1,15 @@
 //! Walls as every model sees them: distance, normal and velocity at a place, and push-out-and-reflect.
 
+mod sample;
+
 use glam::{DAffine3, DMat3, DVec3};
 
 use crate::neighbors::Period;
 use crate::scene::aabb::Aabb;
 use crate::scene::shape::{Nearest, Shape};
 use crate::scene::{Boundary, Domain, Inside, Motion, Rotate, Scene, Slip, Translate};
+
+pub use self::sample::{Sample, SampleError, WallSamples};
 
 /// A wall near a place.
 #[derive(Clone, Copy, Debug)]
@@ -20,9 +24,18 @@ pub struct Contact {
     pub slip: Slip,
 }
 
+/// How a point of a wall moves.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PointMotion {
+    /// Velocity, m/s.
+    pub velocity: DVec3,
+    /// Acceleration, m/s².
+    pub acceleration: DVec3,
+}
+
 /// The solid part of a wall, in its own frame.
 #[derive(Clone, Debug)]
-enum Body {
+pub(crate) enum Body {
     /// The shape itself.
     Solid(Shape),
     /// A shell outward from the shape.
@@ -84,14 +97,17 @@ struct Wall {
     shift: DVec3,
     spin: DVec3,
     velocity: DVec3,
+    /// Of the translation, m/s².
+    acceleration: DVec3,
     /// World bounds at this pose, and those grown by the kernel support h.
     bounds: Aabb,
     reach: Aabb,
     h: f64,
+    period: Option<Period>,
 }
 
 impl Wall {
-    fn new(b: &Boundary, h: f64) -> Self {
+    fn new(b: &Boundary, h: f64, period: Option<Period>) -> Self {
         let thickness = b.thickness.unwrap_or(2.0 * h);
         let body = match (b.inside, b.open_top) {
             (Inside::Solid, _)
@@ -115,9 +131,11 @@ impl Wall {
             shift: DVec3::ZERO,
             spin: DVec3::ZERO,
             velocity: DVec3::ZERO,
+            acceleration: DVec3::ZERO,
             bounds,
             reach: bounds.grow(h),
             h,
+            period,
         };
         wall.pose(0.0);
         wall
@@ -135,6 +153,9 @@ impl Wall {
         }
         if let Some(t) = &self.motion.translate {
             (self.shift, self.velocity) = shift_at(t, time);
+            let w = std::f64::consts::TAU * t.frequency;
+            let swings = time >= t.start && time < t.stop;
+            self.acceleration = if swings { -w * w * self.shift } else { DVec3::ZERO };
         }
         if self.moves() {
             // World box around the turned box.
@@ -161,7 +182,20 @@ impl Wall {
         self.velocity + self.spin.cross(p - self.centre - self.shift)
     }
 
+    /// The image of a place nearest to the wall, where space repeats.
+    #[inline]
+    fn image(&self, p: DVec3) -> DVec3 {
+        let Some(period) = &self.period else { return p };
+        let mut q = p;
+        for a in (0..3).filter(|a| period.axes[*a]) {
+            let length = period.max[a] - period.min[a];
+            q[a] -= ((p[a] - 0.5 * (self.bounds.min[a] + self.bounds.max[a])) / length).round() * length;
+        }
+        q
+    }
+
     fn contact(&self, p: DVec3, reach: f64) -> Option<Contact> {
+        let p = self.image(p);
         if !self.bounds.grow(reach).contains(p) {
             return None;
         }
@@ -254,6 +288,9 @@ pub fn period(scene: &Scene) -> Option<Period> {
     Some(Period { min: d.min, max: d.max, axes: d.periodic })
 }
 
+/// Turns of pushing out of walls, at most.
+const CORNER: usize = 8;
+
 /// All walls of a scene at one moment.
 #[derive(Clone, Debug)]
 pub struct Walls {
@@ -294,7 +331,7 @@ impl Walls {
             faces,
             clear,
             inside,
-            walls: scene.boundaries.iter().map(|b| Wall::new(b, h)).collect(),
+            walls: scene.boundaries.iter().map(|b| Wall::new(b, h, period(scene))).collect(),
             restitution: scene.model.sph.restitution,
         }
     }
@@ -317,12 +354,47 @@ impl Walls {
     /// Whether any wall may be nearer than the kernel support: a quick look that spares most particles the rest.
     #[inline(always)]
     pub fn is_near(&self, p: DVec3) -> bool {
-        !self.clear.contains(p) || self.walls.iter().any(|w| w.reach.contains(p))
+        !self.clear.contains(p) || self.walls.iter().any(|w| w.reach.contains(w.image(p)))
     }
 
-    /// Calls `visit` with each wall nearer than `reach` to a place.
+    /// As [`Walls::is_near`], of the domain's faces along which fluid slips.
+    #[inline(always)]
+    pub fn is_near_plane(&self, p: DVec3) -> bool {
+        !self.clear.contains(p) && self.slips()
+    }
+
+    fn slips(&self) -> bool {
+        self.domain.as_ref().is_some_and(|d| d.slip == Slip::FreeSlip)
+    }
+
+    /// Where a place in the frame of wall `w` is now.
+    pub fn to_world(&self, w: usize, q: DVec3) -> DVec3 {
+        self.walls[w].to_world(q)
+    }
+
+    /// A direction in the frame of wall `w`, as it points now.
+    pub fn turned(&self, w: usize, n: DVec3) -> DVec3 {
+        self.walls[w].turn * n
+    }
+
+    /// How a place in the frame of wall `w` moves now.
+    pub fn motion_at(&self, w: usize, q: DVec3) -> PointMotion {
+        let wall = &self.walls[w];
+        let p = wall.to_world(q);
+        let velocity = wall.velocity_at(p);
+        PointMotion { velocity, acceleration: wall.acceleration + wall.spin.cross(velocity - wall.velocity) }
+    }
+
+    /// Calls `visit` with each face of the domain along which fluid slips that is nearer than `reach`.
     #[inline]
-    pub fn contacts(&self, p: DVec3, reach: f64, mut visit: impl FnMut(&Contact)) {
+    pub fn planes(&self, p: DVec3, reach: f64, visit: impl FnMut(&Contact)) {
+        if self.slips() {
+            self.faces(p, reach, visit);
+        }
+    }
+
+    #[inline]
+    fn faces(&self, p: DVec3, reach: f64, mut visit: impl FnMut(&Contact)) {
         if let Some(d) = &self.domain {
             for &(a, upper) in &self.faces {
                 let distance = if upper { d.max[a] - p[a] } else { p[a] - d.min[a] };
@@ -333,6 +405,12 @@ impl Walls {
                 }
             }
         }
+    }
+
+    /// Calls `visit` with each wall nearer than `reach` to a place.
+    #[inline]
+    pub fn contacts(&self, p: DVec3, reach: f64, mut visit: impl FnMut(&Contact)) {
+        self.faces(p, reach, &mut visit);
         for wall in &self.walls {
             if let Some(c) = wall.contact(p, reach) {
                 visit(&c);
@@ -352,6 +430,34 @@ impl Walls {
     #[inline]
     pub fn collide(&self, from: DVec3, to: DVec3, velocity: &mut DVec3, dt: f64) -> DVec3 {
         let mut p = to;
+        for wall in &self.walls {
+            if let Body::Sheet(shape) = &wall.body {
+                p = self.hold(wall, shape, from, p, velocity, dt);
+            }
+        }
+        // What is pushed out of one wall may enter another: in a corner it takes a few turns.
+        for _ in 0..CORNER {
+            let before = p;
+            p = self.push_out(p, velocity);
+            if p == before {
+                break;
+            }
+        }
+        p
+    }
+
+    #[inline]
+    fn push_out(&self, mut p: DVec3, velocity: &mut DVec3) -> DVec3 {
+        for wall in &self.walls {
+            if matches!(wall.body, Body::Sheet(_)) {
+                continue;
+            }
+            if let Some(c) = wall.contact(p, 0.0) {
+                p -= c.normal * c.distance;
+                *velocity = self.reflect(*velocity, c.normal, c.velocity, c.slip);
+            }
+        }
+        // Last, because nothing may leave the domain.
         if let Some(d) = self.domain.as_ref().filter(|_| !self.inside.contains(p)) {
             for &(a, upper) in &self.faces {
                 let end = if upper { d.max[a] } else { d.min[a] };
@@ -361,14 +467,6 @@ impl Walls {
                     p[a] = end;
                     *velocity = self.reflect(*velocity, normal, DVec3::ZERO, d.slip);
                 }
-            }
-        }
-        for wall in &self.walls {
-            if let Body::Sheet(shape) = &wall.body {
-                p = self.hold(wall, shape, from, p, velocity, dt);
-            } else if let Some(c) = wall.contact(p, 0.0) {
-                p -= c.normal * c.distance;
-                *velocity = self.reflect(*velocity, c.normal, c.velocity, c.slip);
             }
         }
         p
@@ -384,12 +482,15 @@ impl Walls {
         velocity: &mut DVec3,
         dt: f64,
     ) -> DVec3 {
+        // Both by the same number of periods.
+        let moved = wall.image(from) - from;
+        let (from, to_image) = (from + moved, to + moved);
         let drag = wall.velocity_at(from) * dt;
-        let (a, b) = (wall.to_body(from + drag), wall.to_body(to));
+        let (a, b) = (wall.to_body(from + drag), wall.to_body(to_image));
         let Some(hit) = shape.crossing(a, b) else { return to };
         let normal = wall.turn * hit.normal;
-        *velocity = self.reflect(*velocity, normal, wall.velocity_at(to), wall.slip);
-        wall.to_world(a + (b - a) * hit.t) + normal * (1e-3 * (b - a).length() + 1e-9)
+        *velocity = self.reflect(*velocity, normal, wall.velocity_at(to_image), wall.slip);
+        wall.to_world(a + (b - a) * hit.t) + normal * (1e-3 * (b - a).length() + 1e-9) - moved
     }
 
     fn reflect(&self, v: DVec3, normal: DVec3, wall: DVec3, slip: Slip) -> DVec3 {

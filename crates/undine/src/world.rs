@@ -1,4 +1,4 @@
-//! The world: a scene in motion. It owns the solver, walls, fields, emitters, switches and the clock.
+//! The world: a scene in motion. It owns the solver, walls, solids, fields, emitters, switches and the clock.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,13 @@ use crate::emitter::Source;
 use crate::fields::{Brush, Fields};
 use crate::frame::Frame;
 use crate::models::sph::Sph;
+use crate::models::springs::Solids;
 use crate::models::{Around, Birth, Passes, Solver, StepLimit, Trouble};
-use crate::scene::{Action, Event, EventError, Force, ModelKind, Scene, Settable};
-use crate::walls::Walls;
+use crate::scene::{Action, Event, EventError, Force, ModelKind, Scene, Settable, Solid};
+use crate::walls::{SampleError, Walls};
 
 /// Fluid nearer to a wall than this at the start, × spacing, is left out.
-const START_GAP: f64 = 0.25;
+const START_GAP: f64 = 0.0;
 
 /// Why a scene cannot be run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -32,8 +33,13 @@ pub enum WorldError {
         /// How many there may be.
         allowed: usize,
     },
-    /// No fluid and nothing that would make some.
-    #[error("the scene holds no fluid: no particle fits at this spacing, and there is no emitter")]
+    /// Walls that cannot have boundary particles.
+    #[error("{0}; raise model.spacing, or take model.walls = \"layers\", which needs none")]
+    Walls(#[from] SampleError),
+    /// Nothing that moves, and nothing that would make some fluid.
+    #[error(
+        "the scene holds no fluid: no particle fits at this spacing, and there is no emitter and no solid"
+    )]
     Empty,
 }
 
@@ -42,6 +48,8 @@ pub enum WorldError {
 pub struct StartReport {
     /// Particles left out because they lay in a wall or outside the domain.
     pub in_walls: usize,
+    /// Particles left out because a mass-spring body was there.
+    pub in_solids: usize,
     /// Particles left out because an earlier fluid was there.
     pub in_other_fluid: usize,
 }
@@ -64,6 +72,7 @@ pub struct World {
     scene: Scene,
     solver: Box<dyn Solver>,
     walls: Walls,
+    solids: Solids,
     fields: Fields,
     sources: Vec<Source>,
     switches: BTreeMap<String, bool>,
@@ -82,7 +91,7 @@ impl World {
     /// Sets a scene up at time 0.
     pub fn new(scene: Scene) -> Result<Self, WorldError> {
         let solver: Box<dyn Solver> = match scene.model.kind {
-            ModelKind::Sph => Box::new(Sph::new(&scene)),
+            ModelKind::Sph => Box::new(Sph::new(&scene)?),
             ModelKind::Mac => return Err(WorldError::NotBuilt("the model `mac`")),
             ModelKind::LennardJones => return Err(WorldError::NotBuilt("the model `lennard-jones`")),
         };
@@ -91,15 +100,13 @@ impl World {
 
     /// Sets a scene up with a solver of one's own.
     pub fn with_solver(scene: Scene, solver: Box<dyn Solver>) -> Result<Self, WorldError> {
-        if !scene.solids.is_empty() {
-            return Err(WorldError::NotBuilt("a mass-spring body ([[solid]])"));
-        }
         let walls = Walls::new(&scene);
         let (births, start) = starting_fluid(&scene, &walls);
         if births.len() > scene.model.max_particles {
             return Err(WorldError::TooMany { found: births.len(), allowed: scene.model.max_particles });
         }
-        if births.is_empty() && scene.emitters.is_empty() {
+        let solids = Solids::new(&scene);
+        if births.is_empty() && scene.emitters.is_empty() && solids.is_empty() {
             return Err(WorldError::Empty);
         }
         let mut world = World {
@@ -115,14 +122,16 @@ impl World {
             start,
             solver,
             walls,
+            solids,
             scene,
         };
         world.solver.insert(&births);
         // As large as the particles themselves, and the first forces are about to ask for their arrays.
         drop(births);
-        world
-            .solver
-            .refresh(&Around { time: 0.0, walls: &world.walls, fields: &world.fields }, &mut world.passes);
+        let World { solver, walls, fields, solids, passes, .. } = &mut world;
+        let around = Around { time: 0.0, walls, fields, solids };
+        solver.settle(&around);
+        solver.refresh(&around, passes);
         Ok(world)
     }
 
@@ -135,10 +144,15 @@ impl World {
         let end = if arrives { self.frame_time(self.clock.frame + 1) } else { self.clock.time + dt };
         self.walls.pose(end);
         self.fields.set_time(end);
-        let around = Around { time: end, walls: &self.walls, fields: &self.fields };
+        let World { solver, walls, fields, solids, passes, .. } = self;
         // Inside the pool: from outside, every parallel loop of the step would wake it and wait for it to sleep.
-        let (solver, passes) = (&mut self.solver, &mut self.passes);
-        rayon::scope(|_| solver.step(dt, &around, passes))?;
+        rayon::scope(|_| {
+            solver.step(dt, &Around { time: end, walls, fields, solids }, passes)?;
+            if let Some(forces) = solver.forces_on_solids() {
+                solids.add_forces(forces);
+            }
+            solids.step(dt, end, walls, fields, passes)
+        })?;
         self.pass_time(dt, end, arrives);
         Ok(())
     }
@@ -174,6 +188,9 @@ impl World {
     /// The largest step now, and the limit that rules it.
     pub fn step_limit(&self) -> StepLimit {
         let mut limit = self.solver.step_limit();
+        if let Some(solid) = self.solids.step_limit().filter(|s| s.step < limit.step) {
+            limit = solid;
+        }
         if let Some(step) = self.scene.time.step {
             return StepLimit { step, name: "step" };
         }
@@ -185,11 +202,13 @@ impl World {
 
     /// What the world looks like now.
     pub fn frame(&self) -> Frame {
-        let around = Around { time: self.clock.time, walls: &self.walls, fields: &self.fields };
+        let World { walls, fields, solids, .. } = self;
+        let around = Around { time: self.clock.time, walls, fields, solids };
         Frame {
             index: self.clock.frame,
             time: self.clock.time,
             gravity: Some(self.fields.gravity.to_array()),
+            solids: self.solids.frame(),
             ..self.solver.frame(&around)
         }
     }
@@ -227,6 +246,11 @@ impl World {
     /// The walls as posed now.
     pub fn walls(&self) -> &Walls {
         &self.walls
+    }
+
+    /// The mass-spring bodies.
+    pub fn solids(&self) -> &Solids {
+        &self.solids
     }
 
     /// What was left out at the start.
@@ -369,6 +393,9 @@ impl World {
         }
         // The rest follows from the events that took effect.
         out.put_str(&crate::scene::events_to_toml(&self.record))?;
+        if !self.solids.is_empty() {
+            self.solids.save(out)?;
+        }
         self.solver.save(out)
     }
 
@@ -407,6 +434,9 @@ impl World {
         self.clock = clock;
         self.walls.pose(clock.time);
         self.fields.set_time(clock.time);
+        if !self.solids.is_empty() {
+            self.solids.load(from)?;
+        }
         self.solver.load(from)
     }
 }
@@ -428,6 +458,8 @@ fn starting_fluid(scene: &Scene, walls: &Walls) -> (Vec<Birth>, StartReport) {
             let outside = scene.domain.as_ref().is_some_and(|b| p.cmplt(b.min).any() || p.cmpgt(b.max).any());
             if outside || walls.distance(p, d) < START_GAP * d {
                 report.in_walls += 1;
+            } else if scene.solids.iter().any(|s| is_in_solid(s, p, d)) {
+                report.in_solids += 1;
             } else if scene.fluids[..fluid].iter().filter_map(|o| o.shape.as_ref()).any(|o| o.contains(p)) {
                 report.in_other_fluid += 1;
             } else {
@@ -437,6 +469,11 @@ fn starting_fluid(scene: &Scene, walls: &Walls) -> (Vec<Birth>, StartReport) {
         }
     }
     (births, report)
+}
+
+/// Whether fluid at a place would start in a mass-spring body or nearer than half a spacing to it.
+fn is_in_solid(solid: &Solid, p: DVec3, spacing: f64) -> bool {
+    solid.shape.nearest_within(p, 0.5 * spacing).is_some()
 }
 
 /// A repeatable random vector in (-½, ½)³ (splitmix64).

@@ -15,6 +15,9 @@ use crate::text::{Align, aligned, bytes, count, duration, print, print_json};
 /// Memory of a particle with all that the solver keeps for it, bytes.
 const BYTES_PER_PARTICLE: u64 = 190;
 
+/// Memory of a node of a solid with its share of 13 springs, bytes.
+const BYTES_PER_NODE: u64 = 1500;
+
 /// The object of `check --json`.
 #[derive(Serialize)]
 struct Report {
@@ -23,6 +26,9 @@ struct Report {
     /// Added by emitters until the end, at most; within `bytes` and `seconds`.
     #[serde(skip)]
     emitted: u64,
+    /// Nodes of mass-spring bodies.
+    #[serde(skip)]
+    nodes: u64,
     walls: u64,
     /// Estimate, with what emitters will add.
     bytes: u64,
@@ -46,6 +52,7 @@ pub fn check(args: &CheckArgs) -> Result<()> {
     let per_fluid = per_fluid(&world);
     let walls = world.walls().len() as u64;
     let particles = world.len() as u64;
+    let nodes = world.solids().len() as u64;
     let forecast = undine::emitter::forecast(&loaded.scene, world.len());
     let emitted = forecast.added.ceil() as u64;
 
@@ -56,12 +63,13 @@ pub fn check(args: &CheckArgs) -> Result<()> {
     if let Some(trouble) = &trial.trouble {
         warnings.push(format!("the first steps already fail: {trouble}"));
     }
-    let seconds = steps * trial.seconds_per_step(forecast.mean);
+    let seconds = steps * trial.seconds_per_step(forecast.mean + nodes as f64);
     let report = Report {
         particles,
         emitted,
+        nodes,
         walls,
-        bytes: BYTES_PER_PARTICLE * (particles + emitted),
+        bytes: BYTES_PER_PARTICLE * (particles + emitted) + BYTES_PER_NODE * nodes,
         step: limit.step,
         step_limit: limit.name,
         steps_per_frame: steps_per_frame as u64,
@@ -98,6 +106,9 @@ fn for_people(report: &Report, loaded: &Loaded, per_fluid: &[u64], limit: StepLi
     if report.emitted > 0 {
         row("  emitted", format!("up to {}", count(report.emitted)));
     }
+    if !scene.solids.is_empty() {
+        row("solids", format!("{}, of {} nodes", scene.solids.len(), count(report.nodes)));
+    }
     row("walls", count(report.walls));
     row("memory", format!("about {}", bytes(report.bytes)));
     row(
@@ -130,6 +141,10 @@ fn why(limit: &str) -> &'static str {
              thick fluids at a small spacing need short steps"
         }
         "tension" => "ruled by `tension`: the shortest capillary wave may not cross a spacing in a step",
+        "solid" => {
+            "ruled by `solid`: a node of a solid may not pass another one or a wall unseen; \
+             a wider `spacing` of the solids allows longer steps"
+        }
         "max_step" => "ruled by `time.max_step` of the scene",
         "step" => "fixed by `time.step` of the scene; the stability limits are not looked at",
         _ => "ruled by the model's stability limit",

@@ -13,14 +13,14 @@ const GUESS: f64 = 400e-9;
 
 /// What the trial found.
 pub struct Trial {
-    /// Wall time of a step of one particle, s.
+    /// Wall time of a step of one particle or node, s.
     per_particle: f64,
     /// Why it ended early.
     pub trouble: Option<Trouble>,
 }
 
 impl Trial {
-    /// Wall time of a step with that many particles, s.
+    /// Wall time of a step with that many particles and nodes, s.
     pub fn seconds_per_step(&self, particles: f64) -> f64 {
         self.per_particle * particles.max(1.0)
     }
@@ -33,7 +33,7 @@ pub fn run(mut world: World) -> Trial {
     let (mut particles, mut trouble) = (0, None);
     for _ in 0..STEPS {
         match world.step() {
-            Ok(()) => particles += world.len(),
+            Ok(()) => particles += world.len() + world.solids().len(),
             Err(error) => {
                 trouble = Some(error);
                 break;

@@ -44,6 +44,12 @@ fn start(world: &World) -> Vec<String> {
             count(report.in_walls as u64)
         ));
     }
+    if report.in_solids > 0 {
+        warnings.push(format!(
+            "{} particles of the starting fluid lie in solids and are left out",
+            count(report.in_solids as u64)
+        ));
+    }
     if report.in_other_fluid > 0 {
         warnings.push(format!(
             "{} particles lie in an earlier fluid and are left out",

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use undine::frame::Frame;
-use undine::import::read_particles;
+use undine::frame::{Body, Frame};
+use undine::import::{read_particles, read_ply};
+use undine::models::springs::Solids;
 use undine::picture::{ColorBy, Look, Scale};
 use undine::scene::{Loaded, Scene};
 
@@ -18,6 +19,8 @@ const READABLE: [&str; 3] = ["ply", "vtp", "bgeo"];
 pub struct Source {
     loaded: Loaded,
     files: BTreeMap<u64, PathBuf>,
+    /// The solids at the start: a file of their nodes tells the rest.
+    solids: Vec<Body>,
 }
 
 impl Source {
@@ -49,7 +52,8 @@ impl Source {
             );
             return Err(Usage(what).into());
         }
-        Ok(Source { loaded, files })
+        let solids = Solids::new(&loaded.scene).frame();
+        Ok(Source { loaded, files, solids })
     }
 
     /// The scene as run.
@@ -85,8 +89,34 @@ impl Source {
             support: scene.model.sph.smoothing * spacing,
             gravity: None,
             particles: read_particles(path)?,
-            solids: Vec::new(),
+            solids: self.read_solids(&path.with_file_name(format!("solids_{number:04}.ply")))?,
         })
+    }
+
+    /// The solids of a frame; none if they were not written.
+    fn read_solids(&self, path: &Path) -> Result<Vec<Body>> {
+        if self.solids.is_empty() || !path.exists() {
+            return Ok(Vec::new());
+        }
+        let context = || format!("cannot read {}", path.display());
+        let file = std::fs::File::open(path).with_context(context)?;
+        let points = read_ply(&mut std::io::BufReader::new(file)).with_context(context)?;
+        let nodes = points.to_particles().with_context(context)?;
+        let velocity = nodes.vector("velocity").unwrap_or_default();
+        let mut solids = self.solids.clone();
+        let expected: usize = solids.iter().map(|body| body.nodes.len()).sum();
+        if nodes.len() != expected || velocity.len() != expected {
+            let what = format!("{} has other nodes than the solids of scene.toml", path.display());
+            return Err(Usage(what).into());
+        }
+        let mut first = 0;
+        for body in &mut solids {
+            let range = first..first + body.nodes.len();
+            first = range.end;
+            body.nodes.copy_from_slice(&nodes.position[range.clone()]);
+            body.velocity.copy_from_slice(&velocity[range]);
+        }
+        Ok(solids)
     }
 
     /// The values of the first and last colour, from some of the frames: a film whose colours change their meaning

@@ -189,14 +189,14 @@ pub(crate) mod tests {
                     nodes: vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]],
                     velocity: vec![[0.0, 0.0, 2.0]; 3],
                     triangles: vec![[0, 1, 2]],
-                    radius: 0.0,
+                    ..Body::default()
                 },
                 Body {
                     name: "ball".into(),
                     nodes: vec![[3.0, 2.0, 1.0]],
                     velocity: vec![[-1.0, 0.0, 0.0]],
-                    triangles: vec![],
                     radius: 0.1,
+                    ..Body::default()
                 },
             ],
         }

@@ -318,8 +318,8 @@ mod tests {
             name: "ball".into(),
             nodes: vec![[1.0, 2.0, 3.0]],
             velocity: vec![[0.0, -1.0, 0.0]],
-            triangles: vec![],
             radius: 0.25,
+            ..Body::default()
         };
         let mesh = body(&ball);
         assert_solid(&mesh, 4.0 / 3.0 * std::f64::consts::PI * 0.25f64.powi(3) * 0.99);

@@ -1,6 +1,7 @@
 //! The numerical models, each behind the small [`Solver`] trait.
 
 pub mod sph;
+pub mod springs;
 
 use std::time::Instant;
 
@@ -10,6 +11,7 @@ use crate::checkpoint::{CheckpointError, CheckpointReader, CheckpointWriter};
 use crate::fields::Fields;
 use crate::frame::Frame;
 use crate::walls::Walls;
+use springs::Solids;
 
 /// A model in motion: it owns its state and advances it. On a CPU or a GPU, of particles or cells.
 pub trait Solver: Send {
@@ -18,6 +20,11 @@ pub trait Solver: Send {
 
     /// Advances by `dt`, s. `around` is what the model finds around itself during this step.
     fn step(&mut self, dt: f64, around: &Around, passes: &mut Passes) -> Result<(), Trouble>;
+
+    /// Evens out the fluid that a scene starts with, before time starts.
+    fn settle(&mut self, around: &Around) {
+        let _ = around;
+    }
 
     /// Brings derived state up to date after particles came or went between steps.
     fn refresh(&mut self, around: &Around, passes: &mut Passes);
@@ -45,6 +52,11 @@ pub trait Solver: Send {
     /// Changes a fluid's parameter while running; false when there is no such parameter.
     fn set_fluid(&mut self, fluid: usize, key: &str, value: f64) -> bool;
 
+    /// Forces of the fluid on each node of the solids during the last step, N; `None` when it does not feel them.
+    fn forces_on_solids(&self) -> Option<&[DVec3]> {
+        None
+    }
+
     /// Writes all state that the next step depends on.
     fn save(&self, out: &mut CheckpointWriter) -> std::io::Result<()>;
 
@@ -61,6 +73,8 @@ pub struct Around<'a> {
     pub walls: &'a Walls,
     /// Gravity, force fields and brushes.
     pub fields: &'a Fields,
+    /// Mass-spring bodies at the start of the step.
+    pub solids: &'a Solids,
 }
 
 /// A new particle.
@@ -79,7 +93,7 @@ pub struct Birth {
 pub struct StepLimit {
     /// Step, s.
     pub step: f64,
-    /// Which limit: `cfl`, `force`, `viscous`, `tension`, `max_step`, `step`.
+    /// Which limit: `cfl`, `force`, `viscous`, `tension`, `solid`, `max_step`, `step`.
     pub name: &'static str,
 }
 
@@ -91,7 +105,7 @@ pub struct StepLimit {
     position[0], position[1], position[2]
 )]
 pub struct Trouble {
-    /// Which term is to blame: `pressure`, `viscosity`, `tension`, `force field`, `velocity`.
+    /// Which term is to blame: `pressure`, `viscosity`, `tension`, `force field`, `velocity`, `springs` (then the particle is a node).
     pub term: &'static str,
     /// Stable number of the particle.
     pub particle: u32,

@@ -52,6 +52,7 @@ pub fn extent(view: &View) -> Aabb {
             b = fluid.shape.iter().fold(b, |b, s| b.union(s.bounds()));
         }
         b = scene.emitters.iter().fold(b, |b, e| b.union(e.shape.bounds()));
+        b = scene.solids.iter().fold(b, |b, s| b.union(s.shape.bounds()));
     }
     let sound = |b: &Aabb| b.min.is_finite() && b.max.is_finite() && !b.is_empty();
     if !sound(&b) {

@@ -50,13 +50,15 @@ pub(super) fn density_error(seen: &Seen) -> [f64; 2] {
     if count == 0 { [f64::NAN; 2] } else { [sum / count as f64, most] }
 }
 
-/// Centre and velocity of a body: the means over its nodes.
+/// Centre of mass and velocity of a body: the means over its nodes, by mass where it is known.
 pub(super) fn body(frame: &Frame, body: Option<usize>) -> [f64; 6] {
     let Some(body) = body.and_then(|b| frame.solids.get(b)).filter(|b| !b.nodes.is_empty()) else {
         return [f64::NAN; 6];
     };
+    let mass = |i: usize| body.mass.get(i).map_or(1.0, |m| f64::from(*m));
+    let total: f64 = (0..body.nodes.len()).map(mass).sum();
     let mean = |all: &[[f32; 3]]| -> DVec3 {
-        all.iter().map(|v| glam::Vec3::from(*v).as_dvec3()).sum::<DVec3>() / all.len() as f64
+        all.iter().enumerate().map(|(i, v)| mass(i) * glam::Vec3::from(*v).as_dvec3()).sum::<DVec3>() / total
     };
     let (x, v) = (mean(&body.nodes), mean(&body.velocity));
     [x.x, x.y, x.z, v.x, v.y, v.z]

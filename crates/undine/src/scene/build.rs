@@ -7,6 +7,7 @@ use glam::DVec3;
 
 use super::build_event::build_events;
 use super::build_shape::ShapeBuilder;
+use super::build_solid::build_solids;
 use super::check::short;
 use super::read::Reader;
 use super::shape::Shape;
@@ -92,6 +93,10 @@ fn build_model(model: &Reader) -> Model {
             },
             pressure: PressureKind::StateEquation,
             restitution: model.number("restitution"),
+            walls: WallKind::NAMES
+                .iter()
+                .position(|n| *n == model.text("walls"))
+                .map_or(WallKind::Particles, |k| WallKind::ALL[k]),
         },
     }
 }
@@ -143,7 +148,7 @@ fn build_domain(domain: &Reader, model: &Model) -> Domain {
     Domain { min, max, periodic, open, slip: build_slip(domain) }
 }
 
-fn parse_side(word: &str) -> Option<(usize, bool)> {
+pub fn parse_side(word: &str) -> Option<(usize, bool)> {
     let axis = "xyz".find(word.get(1..)?)?;
     Some((axis, word.starts_with('+')))
 }
@@ -160,7 +165,7 @@ fn build_slip(entry: &Reader) -> Slip {
 }
 
 /// The given name of each entry, or the kind and a number; they must differ.
-fn build_names(entries: &[Reader]) -> Vec<String> {
+pub fn build_names(entries: &[Reader]) -> Vec<String> {
     let mut taken = HashSet::new();
     let name = |(i, entry): (usize, &Reader)| {
         let name = match (entry.maybe_text("name"), entry.name()) {
@@ -183,19 +188,30 @@ pub fn default_name(kind: &str, index: usize) -> String {
 }
 
 /// How many particles (or nodes, or places of emitters) the scene may still start with.
-struct Budget {
-    spacing: f64,
+pub struct Budget {
+    /// Spacing of the model, m.
+    pub spacing: f64,
     most: f64,
     used: f64,
 }
 
 impl Budget {
     fn spend(&mut self, entry: &Reader, shape: &Shape) {
+        self.spend_at(entry, shape, self.spacing);
+    }
+
+    /// For a lattice of another spacing.
+    pub fn spend_at(&mut self, entry: &Reader, shape: &Shape, spacing: f64) {
         if matches!(shape, Shape::Mesh(_)) && !shape.is_closed() {
             let message = "this mesh is not closed: it has no inside to fill".into();
             entry.fail("shape", message, "a mesh whose every edge is shared by two triangles");
         }
-        self.used += shape.fill_count_estimate(self.spacing);
+        self.spend_count(entry, shape.fill_count_estimate(spacing));
+    }
+
+    /// For so many points.
+    pub fn spend_count(&mut self, entry: &Reader, count: f64) {
+        self.used += count;
         let fits = self.used <= self.most; // not so for NaN
         if !fits {
             let message = format!("about {:.1e} particles are too many", self.used);
@@ -232,7 +248,8 @@ fn build_boundaries(entries: &[Reader], shapes: &ShapeBuilder) -> Vec<Boundary> 
     let mut walls: Vec<Boundary> = Vec::new();
     for (entry, name) in entries.iter().zip(names) {
         let allowed = ["box", "sphere", "cylinder", "mesh", "heightfield"];
-        let Some(shape) = shapes.maybe_build_on(entry, &allowed, &walls) else { continue };
+        let shape = shapes.build_on(&entry.table("shape"), entry.name(), &allowed, &walls);
+        let Some(shape) = shape else { continue };
         let inside = build_inside(entry);
         if inside == Inside::Hollow && matches!(shape, Shape::Heightfield(_)) {
             entry.fail("inside", "a heightfield cannot be hollow".into(), "\"solid\": it is solid below");
@@ -331,34 +348,6 @@ fn build_interval(entry: &Reader) -> (f64, f64) {
         entry.fail("stop", format!("`stop` = {stop} is before `start` = {start}"), "start ≤ stop");
     }
     (start, stop)
-}
-
-fn build_solids(entries: &[Reader], shapes: &ShapeBuilder, budget: &mut Budget) -> Vec<Solid> {
-    let names = build_names(entries);
-    let build = |(entry, name): (&Reader, String)| {
-        let shape = shapes.maybe_build(entry, &["box", "sphere", "cylinder", "mesh"])?;
-        let kind = match (entry.maybe_text("kind"), &shape) {
-            (Some("ball"), _) | (None, Shape::Sphere { .. }) => SolidKind::Ball,
-            (Some("cloth"), _) => SolidKind::Cloth,
-            _ => SolidKind::Lattice,
-        };
-        if kind == SolidKind::Ball && !matches!(shape, Shape::Sphere { .. }) {
-            entry.fail("kind", "a ball needs a sphere".into(), "`shape = { sphere = … }`, or another kind");
-        }
-        if kind != SolidKind::Ball {
-            budget.spend(entry, &shape);
-        }
-        Some(Solid {
-            name,
-            kind,
-            shape,
-            density: entry.number("density"),
-            stiffness: entry.number("stiffness"),
-            damping: entry.number("damping"),
-            velocity: entry.vector("velocity"),
-        })
-    };
-    entries.iter().zip(names).filter_map(build).collect()
 }
 
 /// Index of the fluid or solid that `key` names.

@@ -33,25 +33,31 @@ impl ShapeBuilder<'_> {
 
     /// The shape of an entry, if it has one; it must be one of the `allowed` kinds.
     pub fn maybe_build(&self, entry: &Reader, allowed: &[&str]) -> Option<Shape> {
-        self.maybe_build_on(entry, allowed, &[])
+        self.build(&entry.maybe_table("shape")?, entry.name(), allowed)
+    }
+
+    /// A shape of an `owner`, such as `boundary`; it must be one of the `allowed` kinds.
+    pub fn build(&self, choice: &Reader, owner: &str, allowed: &[&str]) -> Option<Shape> {
+        self.build_on(choice, owner, allowed, &[])
     }
 
     /// The same for a shape that may rest on one of the walls before it.
-    pub fn maybe_build_on(&self, entry: &Reader, allowed: &[&str], before: &[Boundary]) -> Option<Shape> {
-        let choice = entry.maybe_table("shape")?;
+    pub fn build_on(
+        &self,
+        choice: &Reader,
+        owner: &str,
+        allowed: &[&str],
+        before: &[Boundary],
+    ) -> Option<Shape> {
         let kind = choice.which(&KINDS);
         if !allowed.contains(&kind) {
-            let message = format!("`[[{}]]` cannot have the shape `{kind}`", entry.name());
+            let message = format!("`[[{owner}]]` cannot have the shape `{kind}`");
             choice.fail(kind, message, format!("one of: {}", allowed.join(", ")));
             return None;
         }
         let shape = choice.table(kind);
-        if entry.name() != "boundary" && kind != "disc" && kind != "heightfield" && shape.has("inside") {
-            shape.fail(
-                "inside",
-                format!("`[[{}]]` has no `inside`", entry.name()),
-                "it only in a `[[boundary]]`",
-            );
+        if owner != "boundary" && kind != "disc" && kind != "heightfield" && shape.has("inside") {
+            shape.fail("inside", format!("`[[{owner}]]` has no `inside`"), "it only in a `[[boundary]]`");
         }
         match kind {
             "box" => {

@@ -21,6 +21,7 @@ macro_rules! builtin {
 
 builtin! {
     "adhesion"
+    "cloth"
     "cylinders"
     "dam-break"
     "dam-obstacle"

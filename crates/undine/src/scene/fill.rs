@@ -163,7 +163,7 @@ fn half_spacings2(radius: f64, spacing: f64) -> f64 {
 
 /// An orthonormal frame as near to x, y, z as `axis` allows, and which of the three `axis` is. Exact when `axis` is
 /// along x, y or z.
-fn frame(axis: DVec3) -> ([DVec3; 3], usize) {
+pub(crate) fn frame(axis: DVec3) -> ([DVec3; 3], usize) {
     let main = (0..3).fold(0, |best, k| if axis[k].abs() > axis[best].abs() { k } else { best });
     let (next, last) = ((main + 1) % 3, (main + 2) % 3);
     let mut frame = [DVec3::ZERO; 3];

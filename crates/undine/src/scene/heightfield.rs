@@ -208,7 +208,7 @@ impl Heightfield {
     }
 
     /// The two triangles of a cell, normals up.
-    fn cell_triangles(&self, cell: usize) -> [[DVec3; 3]; 2] {
+    pub(crate) fn cell_triangles(&self, cell: usize) -> [[DVec3; 3]; 2] {
         let (i, j) = (cell % (self.samples[0] - 1), cell / (self.samples[0] - 1));
         let (p00, p10) = (self.sample(i, j), self.sample(i + 1, j));
         let (p01, p11) = (self.sample(i, j + 1), self.sample(i + 1, j + 1));

@@ -7,8 +7,9 @@ pub mod aabb;
 mod build;
 mod build_event;
 mod build_shape;
+mod build_solid;
 pub mod builtin;
-mod bvh;
+pub(crate) mod bvh;
 mod check;
 mod check_event;
 mod distance_grid;
@@ -171,6 +172,29 @@ pub struct SphOptions {
     pub pressure: PressureKind,
     /// Share of the normal speed that is kept when a particle bounces off a wall.
     pub restitution: f64,
+    /// What keeps fluid out of walls and slows it along them.
+    pub walls: WallKind,
+}
+
+/// What keeps fluid out of walls and slows it along them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WallKind {
+    /// Boundary particles behind the surface, with the fluid's pressure and velocity gone on behind it (Adami 2012).
+    Particles,
+    /// Boundary particles with a density of their own that the fluid compresses (Bayraktar 2010).
+    EvolvedDensity,
+    /// Boundary particles that repel by distance (Bayraktar 2010, eq. 8).
+    LennardJones,
+    /// No particles: the wall counts as layers of fluid at rest, as deep as the surface is near.
+    Layers,
+}
+
+impl WallKind {
+    /// Their words in a scene file.
+    pub const NAMES: [&'static str; 4] = ["particles", "evolved-density", "lennard-jones", "layers"];
+    /// In the order of their words.
+    pub const ALL: [WallKind; 4] =
+        [WallKind::Particles, WallKind::EvolvedDensity, WallKind::LennardJones, WallKind::Layers];
 }
 
 /// Which kernels the density and the forces use.
@@ -312,12 +336,35 @@ pub struct Solid {
     pub shape: Shape,
     /// Density, kg/m³.
     pub density: f64,
+    /// Distance of neighbouring nodes, m.
+    pub spacing: f64,
+    /// Thickness of a cloth, m.
+    pub thickness: f64,
     /// Spring stiffness, N/m.
     pub stiffness: f64,
     /// Spring damping, N s/m.
     pub damping: f64,
+    /// Share of stiffness and damping in the bend springs of a cloth.
+    pub bend: f64,
+    /// Coulomb's coefficient of friction.
+    pub friction: f64,
+    /// Nodes that are held.
+    pub pinned: Vec<Pin>,
     /// Initial velocity, m/s.
     pub velocity: DVec3,
+}
+
+/// Which nodes of a solid are held.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Pin {
+    /// The corners of a cloth.
+    Corners,
+    /// The edges of a cloth.
+    Edges,
+    /// The outermost nodes along an axis, as (axis, is the upper end).
+    Side(usize, bool),
+    /// The nodes in a shape.
+    Within(Shape),
 }
 
 /// How a solid's nodes are joined.

@@ -1,3 +1,4 @@
 //! Plain parallel arrays that models work on.
 
 pub mod particles;
+pub mod springs;

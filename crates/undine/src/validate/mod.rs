@@ -3,15 +3,22 @@
 //!
 //! `undine validate` runs them in full; tests run them `quick` (coarser, with stated looser gates).
 
+mod channel;
 mod collapse;
 mod conservation;
+mod darcy;
 mod drop;
 mod fit;
+mod floating;
 mod lab;
 mod lattice;
+mod layers;
 mod mueller;
+mod pipe;
+mod profile;
 mod slab;
 mod slosh;
+mod snug;
 mod tank;
 
 use crate::export::Plot;
@@ -137,6 +144,54 @@ pub fn cases() -> &'static [Case] {
             model: "sph",
             what: "the paper's kernels: rest of the lattice, momentum, a collapsing column (Martin & Moyce 1952)",
             run: mueller::run,
+        },
+        Case {
+            name: "poiseuille",
+            model: "sph",
+            what: "start-up of a flow between two plates (Morris 1997)",
+            run: channel::poiseuille,
+        },
+        Case {
+            name: "couette",
+            model: "sph",
+            what: "start-up of a flow dragged by a plate (Morris 1997)",
+            run: channel::couette,
+        },
+        Case {
+            name: "film",
+            model: "sph",
+            what: "a viscous film on an incline (Nusselt)",
+            run: channel::film,
+        },
+        Case {
+            name: "pipe",
+            model: "sph",
+            what: "flow rate through a round pipe (Hagen, Poiseuille)",
+            run: pipe::run,
+        },
+        Case {
+            name: "darcy",
+            model: "sph",
+            what: "permeability of arrays of cylinders and spheres (Sangani & Acrivos, Zick & Homsy 1982)",
+            run: darcy::run,
+        },
+        Case {
+            name: "hydrostatic-walls",
+            model: "sph",
+            what: "pressure ρg(H-y) and rest in a tank of plates",
+            run: tank::of_plates,
+        },
+        Case {
+            name: "layers",
+            model: "sph",
+            what: "two fluids turn over and settle into layers",
+            run: layers::run,
+        },
+        Case {
+            name: "floating",
+            model: "sph",
+            what: "depth at which a mass-spring raft floats",
+            run: floating::run,
         },
     ];
     CASES

@@ -9,12 +9,16 @@ const G: f64 = 9.81;
 const DENSITY: f64 = 1000.0;
 const DEPTH: f64 = 0.5;
 
+/// Layers of particles, and duration, s.
+fn size(lab: &Lab) -> (f64, f64) {
+    (lab.either(25.0, 10.0), lab.either(3.0, 2.4))
+}
+
+/// A tank that is the domain.
 pub(super) fn run(lab: &mut Lab) -> Result<(), CaseError> {
-    let layers = lab.either(25.0, 10.0);
-    let duration = lab.either(3.0, 2.4);
-    let d = DEPTH / layers;
+    let (layers, duration) = size(lab);
     let slab = Slab {
-        spacing: d,
+        spacing: DEPTH / layers,
         tank: [DEPTH, 1.2 * DEPTH],
         water: [DEPTH, DEPTH],
         gravity: [0.0, -G],
@@ -22,12 +26,53 @@ pub(super) fn run(lab: &mut Lab) -> Result<(), CaseError> {
         frame_rate: 50.0,
         kernels: slab::DEFAULT,
     };
-    let scene = slab.scene("[[probe]]\nkind = \"energy\"");
+    measure(lab, "hydrostatic", &slab.scene("[[probe]]\nkind = \"energy\""))
+}
+
+/// A tank of three plates.
+pub(super) fn of_plates(lab: &mut Lab) -> Result<(), CaseError> {
+    let (layers, duration) = size(lab);
+    let d = DEPTH / layers;
+    let (deep, top) = (6.0 * d, 1.2 * DEPTH);
+    // Thicker than the kernel reaches, and longer along z than the domain, so that they end nowhere in it.
+    let (thick, margin) = (4.0 * d, 8.0 * d);
+    let (out, back, front) = (DEPTH + thick, -margin, deep + margin);
+    let plate = |[x0, y0]: [f64; 2], [x1, y1]: [f64; 2]| {
+        format!(
+            "[[boundary]]\nslip = \"no-slip\"\nshape = {{ box = {{ min = [{x0}, {y0}, {back}], max = [{x1}, {y1}, {front}] }} }}\n"
+        )
+    };
+    let plates = plate([-thick, -thick], [out, 0.0])
+        + &plate([-thick, 0.0], [0.0, top])
+        + &plate([DEPTH, 0.0], [out, top]);
+    let scene = format!(
+        r#"
+        gravity = [0, -{G}, 0]
+        time = {{ duration = {duration}, frame_rate = 50 }}
+        domain = {{ min = [-{thick}, -{thick}, 0], max = [{out}, {top}, {deep}], periodic = [false, false, true], open = ["-x", "+x", "-y", "+y"] }}
+        model = {{ spacing = {d} }}
+        [[fluid]]
+        name = "water"
+        density = {DENSITY}
+        viscosity = 0.001
+        surface_tension = 0.072
+        shape = {{ box = {{ min = [0, 0, 0], max = [{DEPTH}, {DEPTH}, {deep}] }} }}
+        {plates}
+        [[probe]]
+        kind = "energy"
+        "#
+    );
+    measure(lab, "hydrostatic-walls", &scene)
+}
+
+fn measure(lab: &mut Lab, name: &str, scene: &str) -> Result<(), CaseError> {
+    let (layers, duration) = size(lab);
+    let d = DEPTH / layers;
     let mut kinetic = Vec::new();
     let mut errors = Vec::new();
     let mut last = Vec::new();
     let mut count = 0;
-    lab.run(&scene, 1.0, |m| {
+    lab.run(scene, 1.0, |m| {
         kinetic.push((m.frame.time, m.probes[0]));
         count = m.frame.particles.len();
         if m.frame.time >= 0.9 * duration {
@@ -54,14 +99,14 @@ pub(super) fn run(lab: &mut Lab) -> Result<(), CaseError> {
     let exact = [(0.0, DENSITY * G * DEPTH), (DEPTH, 0.0)];
     let measured: Vec<_> = last.iter().map(|(y, p, _)| (*y, *p)).collect();
     lab.plot(
-        "hydrostatic-pressure",
+        format!("{name}-pressure"),
         Plot::new("Tank at rest: pressure", "y / m", "p / Pa")
             .line("ρg(H-y)", &exact)
             .points("particles", &measured),
     );
     let logs: Vec<_> = kinetic.iter().skip(1).map(|(t, k)| (*t, (k / scale).log10())).collect();
     lab.plot(
-        "hydrostatic-energy",
+        format!("{name}-energy"),
         Plot::new("Tank at rest: kinetic energy", "t / s", "log₁₀ of energy/MgH")
             .line("measured", &logs)
             .line("gate", &[(0.0, -3.0), (duration, -3.0)]),

@@ -10,6 +10,7 @@
 use glam::DVec3;
 use rayon::prelude::*;
 
+use super::boundary::Boundary;
 use super::lists::{Found, List, pad, scan};
 use super::params::Params;
 use super::wall_kernels::WallKernels;
@@ -72,7 +73,7 @@ pub struct Rate {
 impl Continuity {
     /// Constants for a step of `dt`, s.
     pub fn new(p: &Params, gravity: DVec3, dt: f64) -> Self {
-        let slope = p.spacing.powi(3) * 6.0 * Cored::FACTOR / p.h.powi(4) / p.lattice_gradient;
+        let slope = p.slope();
         let bulk = p.fluids.iter().map(|f| f.stiffness * f.density).fold(0.0, f64::max);
         let heaviest = p.fluids.iter().map(|f| f.density).fold(0.0, f64::max);
         Continuity {
@@ -97,8 +98,9 @@ impl Continuity {
         grid: &Grid,
         particles: &mut Particles,
         around: &Around,
-        walls: &WallKernels,
+        walls: (&WallKernels, &Boundary),
     ) {
+        let (walls, boundary) = walls;
         let Particles { x, y, z, velocity, density, .. } = particles;
         let (x, y, z, velocity) = (&x[..], &y[..], &z[..], &velocity[..]);
         let mut surface = std::mem::take(&mut work.surface);
@@ -123,6 +125,7 @@ impl Continuity {
             prefetch(density);
             let mut sums = [Rate::default(); BLOCK];
             self.pairs(work, grid, first, &mut sums[..density.len()], found);
+            boundary.rates(block, work, first, &mut sums[..density.len()]);
             for (k, rho) in density.iter_mut().enumerate() {
                 let i = first + k;
                 let p = DVec3::new(x[i], y[i], z[i]);
@@ -130,7 +133,7 @@ impl Continuity {
                 // ∇c h, pointing into the fluid.
                 let mut n = sums[k].color.map(|v| -v * self.color);
                 let mut held = 0.0;
-                if around.walls.is_near(p) {
+                if walls.is_near(around.walls, p) {
                     let wall = walls.rate(around.walls, p, glam::Vec3::from(velocity[i]).as_dvec3());
                     rate += wall.rate;
                     held = wall.density;
@@ -156,6 +159,11 @@ impl Continuity {
             }
         });
         (work.surface, work.compression, work.found) = (surface, compression, found);
+    }
+
+    /// What the sums of a particle say of its place: ∇c h, pointing to where there is more, and relative density.
+    pub fn neighborhood(&self, sums: &Rate) -> (DVec3, f32) {
+        (glam::Vec3::from(sums.color).as_dvec3() * f64::from(-self.color), self.sum * sums.sum)
     }
 
     /// Sums over the neighbours of the particles from `first` on, which are kept in `found`; chooses the instruction set.
@@ -265,7 +273,7 @@ impl Continuity {
 }
 
 /// w³ + c w⁶ of the sum, from s².
-fn sum_term(s2: f64) -> f64 {
+pub(super) fn sum_term(s2: f64) -> f64 {
     let w = 1.0 - s2;
     w.powi(3) + Cored::CORE * w.powi(6)
 }

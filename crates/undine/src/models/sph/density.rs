@@ -41,7 +41,7 @@ pub fn density(
             let i = first + k;
             debug_assert!(i < n);
             let p = DVec3::new(particles.x[i], particles.y[i], particles.z[i]);
-            let held = if around.walls.is_near(p) { walls.density(around.walls, p) } else { 0.0 };
+            let held = if walls.is_near(around.walls, p) { walls.density(around.walls, p) } else { 0.0 };
             let relative = scale * record[VOLUME] + held;
             record[VOLUME] = 1.0 / relative;
             compression[k] = relative - 1.0;

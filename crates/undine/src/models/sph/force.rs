@@ -8,6 +8,7 @@ use std::f64::consts::PI;
 use glam::DVec3;
 use rayon::prelude::*;
 
+use super::boundary::Boundary;
 use super::continuity::core_gradient;
 use super::lists::{Found, List, pad, search};
 use super::params::{COHESION_ZERO, Params, STRESS_FACTOR};
@@ -33,11 +34,11 @@ pub struct Forces {
     kernels: Kernels,
     tension: u8,
     /// Per fluid.
-    fluids: Vec<FluidConstants>,
+    pub(super) fluids: Vec<FluidConstants>,
     /// Ratio of `cohesion` and `stress`, the same for all fluids.
     cohesion_per_stress: f32,
     /// Pressure force per pressure and kernel polynomial, N/Pa.
-    pressure: f32,
+    pub(super) pressure: f32,
     /// Gradient and Laplacian of the colour field.
     color_gradient: f32,
     color_laplacian: f32,
@@ -47,15 +48,17 @@ pub struct Forces {
     spacing3: f64,
 }
 
+/// What a particle's fluid gives to its forces.
 #[derive(Clone, Copy, Debug)]
-struct FluidConstants {
-    per_mass: f32,
+pub struct FluidConstants {
+    /// 1/m, 1/kg.
+    pub per_mass: f32,
     /// ρ0, kg/m³.
     density: f32,
     /// Viscous force per velocity difference and kernel polynomial, N s/m.
-    viscosity: f32,
+    pub viscosity: f32,
     /// Artificial viscous force per closing speed × distance and kernel polynomial.
-    damping: f32,
+    pub damping: f32,
     /// Capillary force per |n| h of the surface and kernel polynomial, N.
     stress: f32,
     /// Damping of a surface per closing speed × distance, |n| h and kernel polynomial.
@@ -63,7 +66,7 @@ struct FluidConstants {
     /// Amplitude of the cohesion between particles, N.
     cohesion: f32,
     /// σ, N/m.
-    tension: f32,
+    pub tension: f32,
     /// μ, Pa s.
     mu: f32,
     /// α ρ c, the artificial impedance, Pa s/m.
@@ -156,6 +159,14 @@ impl Forces {
         }
     }
 
+    /// Pressure alone.
+    pub fn bare(p: &Params) -> Self {
+        let mut bare = p.clone();
+        bare.alpha = 0.0;
+        bare.fluids.iter_mut().for_each(|f| (f.viscosity, f.tension) = (0.0, 0.0));
+        Self::new(&bare, TensionKind::Stress)
+    }
+
     /// Computes all accelerations and kicks velocities by `half` a step, s.
     pub fn apply(
         &self,
@@ -163,9 +174,10 @@ impl Forces {
         grid: &Grid,
         particles: &mut Particles,
         around: &Around,
-        walls: &WallKernels,
+        walls: (&WallKernels, &Boundary),
         half: f32,
     ) -> Extremes {
+        let (walls, boundary) = walls;
         let Particles { x, y, z, velocity, acceleration, fluid, .. } = particles;
         let (x, y, z, fluid) = (&x[..], &y[..], &z[..], &fluid[..]);
         let only_gravity = around.fields.only_gravity();
@@ -181,6 +193,7 @@ impl Forces {
                 prefetch(&z[range]);
                 prefetch(velocity);
                 self.pairs(work, grid, fluid, first, acceleration, work.found.get(block));
+                boundary.forces(block, work, fluid, first, self, acceleration);
                 let mut most = Extremes { fastest: first, ..Default::default() };
                 let mut act = WallAction::default();
                 for (k, a) in acceleration.iter_mut().enumerate() {
@@ -188,7 +201,7 @@ impl Forces {
                     let p = DVec3::new(x[i], y[i], z[i]);
                     let v = glam::Vec3::from(velocity[k]).as_dvec3();
                     let mut sum = glam::Vec3::from(*a);
-                    if around.walls.is_near(p) {
+                    if walls.is_near(around.walls, p) {
                         walls.action(around.walls, p, v, around.fields.gravity, &mut act);
                         sum = self.wall(&work.records[i], fluid[i], &act, sum);
                     }

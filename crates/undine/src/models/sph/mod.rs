@@ -12,12 +12,14 @@
 //!
 //! `docs/sph.md` tells what differs from the paper by default, and why.
 
+pub mod boundary;
 pub mod continuity;
 pub mod density;
 pub mod force;
 pub mod lists;
 pub mod naive;
 pub mod normals;
+mod packing;
 pub mod params;
 pub mod pressure;
 #[cfg(test)]
@@ -28,6 +30,7 @@ pub mod work;
 use glam::DVec3;
 use rayon::prelude::*;
 
+use self::boundary::Boundary;
 use self::continuity::Continuity;
 use self::force::{Extremes, Forces};
 use self::params::Params;
@@ -37,10 +40,11 @@ use self::work::Work;
 use super::{Around, Birth, Passes, Solver, StepLimit, Trouble};
 use crate::checkpoint::{CheckpointError, CheckpointReader, CheckpointWriter};
 use crate::frame::{Field, FieldData, Frame};
-use crate::neighbors::{Candidates, Grid, Period, is_neighbor};
+use crate::neighbors::{Candidates, Grid, Period, is_neighbor, wrap};
 use crate::scene::{Kernels, PressureKind, Scene, TensionKind};
 use crate::simd::Portable;
 use crate::state::particles::{BLOCK, Particles};
+use crate::walls::SampleError;
 
 /// A particle faster than this many speeds of sound is running away.
 const RUNAWAY: f64 = 10.0;
@@ -57,6 +61,7 @@ pub struct Sph {
     grid: Grid,
     work: Work,
     walls: WallKernels,
+    boundary: Boundary,
     forces: Forces,
     extremes: Extremes,
     period: Option<Period>,
@@ -64,14 +69,14 @@ pub struct Sph {
 
 impl Sph {
     /// An empty model for a scene.
-    pub fn new(scene: &Scene) -> Self {
+    pub fn new(scene: &Scene) -> Result<Self, SampleError> {
         let params = Params::new(scene);
         // The stress needs the normals of the continuity pass; the paper's kernels go with its colour field.
         let tension = match params.kernels {
             Kernels::Mueller => TensionKind::ColorField,
             Kernels::Conservative => scene.model.sph.tension,
         };
-        Sph {
+        Ok(Sph {
             pressure: match scene.model.sph.pressure {
                 PressureKind::StateEquation => Box::new(StateEquation),
             },
@@ -79,12 +84,13 @@ impl Sph {
             grid: Grid::new(params.h),
             work: Work::default(),
             walls: WallKernels::new(&params),
+            boundary: Boundary::new(scene, &params)?,
             forces: Forces::new(&params, tension),
             extremes: Extremes::default(),
             period: crate::walls::period(scene),
             params,
             tension,
-        }
+        })
     }
 
     /// The derived parameters.
@@ -119,13 +125,7 @@ impl Sph {
                 let before = fast;
                 let from = DVec3::new(x[k], y[k], z[k]);
                 let mut p = around.walls.collide(from, from + fast * dt, &mut fast, dt);
-                if let Some(period) = &period {
-                    for c in (0..3).filter(|c| period.axes[*c]) {
-                        let length = period.max[c] - period.min[c];
-                        let turn = ((p[c] - period.min[c]) / length).floor();
-                        p[c] -= turn * length;
-                    }
-                }
+                p = wrap(p, period.as_ref());
                 if fast != before {
                     *v = fast.as_vec3().to_array();
                 }
@@ -143,6 +143,7 @@ impl Sph {
             self.particles.sort(&mut self.grid, self.period.as_ref());
             self.work.fill(&self.particles, &self.grid);
         });
+        passes.time("walls", || self.boundary.find(around.walls, &self.particles));
         passes.time("density", || match self.params.kernels {
             Kernels::Mueller => {
                 density::density(
@@ -156,18 +157,29 @@ impl Sph {
             }
             Kernels::Conservative => {
                 let c = Continuity::new(&self.params, around.fields.gravity, dt);
-                c.apply(&mut self.work, &self.grid, &mut self.particles, around, &self.walls);
+                let walls = (&self.walls, &self.boundary);
+                c.apply(&mut self.work, &self.grid, &mut self.particles, around, walls);
             }
         });
         passes.time("pressure", || {
             let Work { records, compression, .. } = &mut self.work;
             self.pressure.solve(&self.params, &self.particles.fluid, compression, records);
         });
+        passes.time("walls", || {
+            let gravity = around.fields.gravity;
+            self.boundary.answer(&self.work, &self.grid, &self.particles.fluid, gravity, dt);
+        });
     }
 
     fn forces(&mut self, around: &Around, half: f32) {
-        self.extremes =
-            self.forces.apply(&self.work, &self.grid, &mut self.particles, around, &self.walls, half);
+        self.extremes = self.forces.apply(
+            &self.work,
+            &self.grid,
+            &mut self.particles,
+            around,
+            (&self.walls, &self.boundary),
+            half,
+        );
     }
 
     /// The particle that is nowhere and must not be sorted: the forces of the first step come from a scene, those of
@@ -212,6 +224,10 @@ impl Solver for Sph {
         self.sort_and_sum(dt, around, passes);
         passes.time("force", || self.forces(around, (0.5 * dt) as f32));
         self.guard(around.time)
+    }
+
+    fn settle(&mut self, around: &Around) {
+        self.pack(around);
     }
 
     fn refresh(&mut self, around: &Around, passes: &mut Passes) {
@@ -306,7 +322,7 @@ impl Solver for Sph {
         for f in &self.params.fluids {
             out.put_f64s(&[f.viscosity, f.tension])?;
         }
-        Ok(())
+        self.boundary.save(out)
     }
 
     fn load(&mut self, from: &mut CheckpointReader) -> Result<(), CheckpointError> {
@@ -353,6 +369,7 @@ impl Solver for Sph {
             let [viscosity, tension] = values[..] else { return Err(damaged("fluid parameters")) };
             (f.viscosity, f.tension) = (viscosity, tension);
         }
+        self.boundary.load(from)?;
         self.forces = Forces::new(&self.params, self.tension);
         // The grid and working copy as the last step left them: what was saved is sorted.
         self.particles.lay(&mut self.grid, self.period.as_ref());

@@ -7,7 +7,7 @@ use std::f64::consts::PI;
 
 use crate::kernels::{Cored, Kernel, Poly6, lattice_sum};
 use crate::models::StepLimit;
-use crate::scene::{Force, Kernels, Scene};
+use crate::scene::{Force, Kernels, Scene, WallKind};
 
 /// One fluid in the solver's terms.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,6 +40,8 @@ pub struct Params {
     pub h: f64,
     /// Which kernels.
     pub kernels: Kernels,
+    /// What keeps fluid out of walls. The paper's kernels know layers only.
+    pub walls: WallKind,
     /// Σ Δ³ W over the rest lattice. Densities are divided by it, so that the lattice at rest has ρ0.
     pub lattice: f64,
     /// The kernel's gradient of y, and Morris' Laplacian of y²/2, over the rest lattice (exactly 1 for fine
@@ -117,6 +119,10 @@ impl Params {
             spacing,
             h,
             kernels: o.kernels,
+            walls: match o.kernels {
+                Kernels::Mueller => WallKind::Layers,
+                Kernels::Conservative => o.walls,
+            },
             lattice,
             lattice_gradient,
             fluids,
@@ -126,6 +132,11 @@ impl Params {
             cfl: o.cfl,
             gravity: scene.gravity.length(),
         }
+    }
+
+    /// Δ³ 6f/h⁴ of the cored kernel, over its lattice sum: of Σ V g d, which is Σ V ∇W, 1/m.
+    pub fn slope(&self) -> f64 {
+        self.spacing.powi(3) * 6.0 * Cored::FACTOR / self.h.powi(4) / self.lattice_gradient
     }
 
     /// Amplitude of the cohesion between particles of a fluid with tension σ, N.

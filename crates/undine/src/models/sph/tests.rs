@@ -38,7 +38,7 @@ fn jumble(kernels: &str, tension: &str, fluids: usize) -> (Scene, Sph) {
         if fluids == 2 { second } else { "" }
     );
     let scene = Scene::parse(&text, "jumble.toml", std::path::Path::new("."), &[]).unwrap().scene;
-    let mut sph = Sph::new(&scene);
+    let mut sph = Sph::new(&scene).unwrap();
     let births: Vec<Birth> = (0..20 * 20 * 10)
         .map(|i| {
             let wobble = |k: usize| ((i * 7919 + k * 104_729) % 1000) as f64 / 1000.0 - 0.5;
@@ -114,7 +114,7 @@ fn forces_agree(pairs: impl Fn(&Sph, &mut [[f32; 3]])) {
                 let fields = crate::fields::Fields::new(&scene);
                 sph.sort_and_sum(
                     0.0,
-                    &Around { time: 0.0, walls: &walls, fields: &fields },
+                    &Around { time: 0.0, walls: &walls, fields: &fields, solids: &Default::default() },
                     &mut Passes::default(),
                 );
                 let mut fast = vec![[0.0; 3]; sph.len()];

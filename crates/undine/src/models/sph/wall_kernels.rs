@@ -11,9 +11,9 @@ use std::f64::consts::PI;
 use glam::DVec3;
 
 use super::params::Params;
-use crate::kernels::{Cored, Kernel, Poly6, Spiky, Wide, half_space_sum, lattice_sum};
-use crate::scene::{Kernels, Slip};
-use crate::walls::Walls;
+use crate::kernels::{Cored, Kernel, Poly6, Spiky, Viscosity, Wide, half_space_sum, lattice_sum};
+use crate::scene::{Kernels, Slip, WallKind};
+use crate::walls::{Contact, Walls};
 
 const SAMPLES: usize = 512;
 
@@ -26,6 +26,10 @@ pub struct WallKernels {
     pub kernels: Kernels,
     /// Samples per metre.
     scale: f64,
+    /// Whether the walls' bodies count too, and faces that fluid sticks to; else they have particles.
+    all: bool,
+    /// Particles nearer to a wall than this count as so near where layers mirror their motion, m.
+    least: f64,
     /// At equal distances from 0 to h.
     samples: Vec<Sample>,
 }
@@ -47,13 +51,15 @@ const COLOR: usize = 3;
 const ALONG: usize = 4;
 /// Share of Σ V y ∂W/∂y, across it.
 const ACROSS: usize = 5;
+/// Σ V s ∇²W of the wall, s the depth of the layer, 1/m.
+const DEPTH: usize = 6;
 
 /// What the walls do to one particle.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WallAction {
     /// Σ V ∇W_spiky, pointing away from the walls, 1/m.
     pub gradient: DVec3,
-    /// Σ V ∇²W (v_wall - v), m/s · 1/m²: zero for free slip.
+    /// Σ V ∇²W (v_layer - v), m/s · 1/m²: zero for free slip.
     pub drag: DVec3,
     /// Normals of up to four walls, each with the share of sums along it that lies in it.
     sides: [(DVec3, f64); 4],
@@ -97,16 +103,18 @@ impl WallKernels {
             h,
             kernels: p.kernels,
             scale: SAMPLES as f64 / h,
+            all: p.walls == WallKind::Layers,
+            least: 0.25 * d,
             samples: vec![Sample::default(); SAMPLES + 1],
         };
-        let mut table = |slot: usize, f: &dyn Fn(f64) -> f64| {
+        let mut deep_table = |slot: usize, f: &dyn Fn(f64, f64) -> f64| {
             for (i, sample) in walls.samples.iter_mut().enumerate() {
                 let at = h * i as f64 / SAMPLES as f64;
                 let layers = (h / d).ceil() as usize + 1;
                 sample.0[slot] = (0..layers)
-                    .map(|k| (at + (k as f64 + 0.5) * d) / h)
-                    .filter(|s| *s < 1.0)
-                    .map(|s| d * f(s))
+                    .map(|k| (k as f64 + 0.5) * d)
+                    .filter(|depth| at + depth < h)
+                    .map(|depth| d * f((at + depth) / h, depth))
                     .sum::<f64>() as f32;
             }
         };
@@ -128,6 +136,8 @@ impl WallKernels {
                 Box::new(|s| 4.0 * PI * f / h.powi(3) * cored(s) / p.lattice_gradient),
             ),
         };
+        deep_table(DEPTH, &|s, depth| depth * laplacian(s));
+        let mut table = |slot, f: &dyn Fn(f64) -> f64| deep_table(slot, &|s, _| f(s));
         table(DENSITY, &density);
         table(GRADIENT, &gradient);
         table(LAPLACIAN, &laplacian);
@@ -152,7 +162,14 @@ impl WallKernels {
         };
         let color =
             lattice_sum(d, h, |x, r| if x[1] > 0.0 { -Wide(h).derivative(r) * x[1] / r * h } else { 0.0 });
+        let laplacian = |r: f64| match p.kernels {
+            Kernels::Mueller => Viscosity(h).laplacian(r),
+            Kernels::Conservative => -2.0 * Cored(h).derivative(r) / r / p.lattice_gradient,
+        };
+        // Of layers that mirror the motion: a linear profile must feel no force.
+        let shear = lattice_sum(d, h, |x, r| if x[1] > 0.0 { laplacian(r) * x[1] / (0.5 * d) } else { 0.0 });
         let at_rest = walls.look(0.5 * d);
+        let mirrored = f64::from(at_rest[LAPLACIAN]) + f64::from(at_rest[DEPTH]) / (0.5 * d);
         let right = [
             (DENSITY, missing),
             (GRADIENT, push),
@@ -162,6 +179,9 @@ impl WallKernels {
         ];
         for (slot, right) in right {
             walls.samples.iter_mut().for_each(|s| s.0[slot] *= right as f32 / at_rest[slot]);
+        }
+        for slot in [LAPLACIAN, DEPTH] {
+            walls.samples.iter_mut().for_each(|s| s.0[slot] *= (shear / mirrored) as f32);
         }
         walls
     }
@@ -176,11 +196,22 @@ impl WallKernels {
         std::array::from_fn(|k| a[k] + f * (b[k] - a[k]))
     }
 
+    /// Whether any wall may be nearer than the support: a quick look that spares most particles the rest.
+    #[inline(always)]
+    pub fn is_near(&self, walls: &Walls, p: DVec3) -> bool {
+        if self.all { walls.is_near(p) } else { walls.is_near_plane(p) }
+    }
+
+    #[inline(always)]
+    fn contacts(&self, walls: &Walls, p: DVec3, visit: impl FnMut(&Contact)) {
+        if self.all { walls.contacts(p, self.h, visit) } else { walls.planes(p, self.h, visit) }
+    }
+
     /// Relative density the walls hold at a place: 1 - Π(1 - part), exact where two meet at a right angle.
     #[inline]
     pub fn density(&self, walls: &Walls, p: DVec3) -> f32 {
         let mut free = 1.0;
-        walls.contacts(p, self.h, |c| free *= 1.0 - self.look(c.distance)[DENSITY]);
+        self.contacts(walls, p, |c| free *= 1.0 - self.look(c.distance)[DENSITY]);
         1.0 - free
     }
 
@@ -188,7 +219,7 @@ impl WallKernels {
     #[inline]
     pub fn rate(&self, walls: &Walls, p: DVec3, v: DVec3) -> WallRate {
         let (mut rate, mut free, mut color) = (0.0, 1.0, DVec3::ZERO);
-        walls.contacts(p, self.h, |c| {
+        self.contacts(walls, p, |c| {
             let sums = self.look(c.distance);
             rate += sums[GRADIENT] * (c.velocity - v).dot(c.normal) as f32;
             color -= c.normal * f64::from(sums[COLOR]);
@@ -203,7 +234,7 @@ impl WallKernels {
         (act.gradient, act.drag, act.weight, act.approach) = Default::default();
         act.count = 0;
         let mut free = 1.0;
-        walls.contacts(p, self.h, |c| {
+        self.contacts(walls, p, |c| {
             // The gradient of the density above by the product rule, part by part.
             let sums = self.look(c.distance).map(f64::from);
             let (part, gradient) = (sums[DENSITY], sums[GRADIENT]);
@@ -212,7 +243,9 @@ impl WallKernels {
             act.gradient = act.gradient * (1.0 - part) + c.normal * (gradient * free);
             act.approach += c.normal * (gradient * towards);
             if c.slip == Slip::NoSlip {
-                act.drag -= relative * sums[LAPLACIAN];
+                // The profile goes on straight through the wall (Morris 1997): a layer as deep as the particle is near
+                // moves against it.
+                act.drag -= relative * (sums[LAPLACIAN] + sums[DEPTH] / c.distance.max(self.least));
             }
             free *= 1.0 - part;
             if act.count < 4 {

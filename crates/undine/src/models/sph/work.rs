@@ -78,6 +78,21 @@ impl Work {
             });
     }
 
+    /// Takes sorted places that are no fluid (parallel arrays, m): coordinates, and records with these alone. One more
+    /// record lies so far away that it adds to no sum: lists of these places are filled up with its number.
+    pub fn place(&mut self, grid: &Grid, position: [&[f64]; 3]) {
+        let n = position[0].len();
+        self.n = n;
+        for (a, local) in [&mut self.x, &mut self.y, &mut self.z].into_iter().enumerate() {
+            local.resize(n + 16, 0.0);
+            local[n..].fill(0.0);
+            grid.locals(a, position[a], &mut local[..n]);
+        }
+        self.records.clear();
+        self.records.extend((0..n).map(|i| [self.x[i], self.y[i], self.z[i], 0.0, 0.0, 0.0, 0.0, 0.0]));
+        self.records.push([1e9, 1e9, 1e9, 0.0, 0.0, 0.0, 0.0, 0.0]);
+    }
+
     /// The next bunch of particles from i on, before `end`, and its candidates: how many there are and their
     /// coordinates, those of the last repeated.
     #[inline(always)]

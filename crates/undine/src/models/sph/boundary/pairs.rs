@@ -1,0 +1,165 @@
+//! Sums of fluid over boundary particles.
+
+use super::super::continuity::{Rate, core_gradient};
+use super::super::force::{FluidConstants, Forces};
+use super::super::lists::{List, pad};
+use super::super::work::{PRESSURE, Record, VOLUME};
+use super::Constants;
+use super::seen::{Seen, Walk};
+use super::set::Set;
+use crate::kernels::Cored;
+use crate::neighbors::BUNCH;
+use crate::scene::WallKind;
+use crate::simd::{Lanes, widest};
+
+/// Adds to the sums of the continuity pass: walls count as filled with fluid that moves with them.
+pub fn rates(seen: &Seen, set: &Set, own: &[Record], out: &mut [Rate]) {
+    widest!(rates_in(seen: &Seen, set: &Set, own: &[Record], out: &mut [Rate]));
+}
+
+#[inline(always)]
+fn rates_in<L: Lanes>(seen: &Seen, set: &Set, own: &[Record], out: &mut [Rate]) {
+    let mut lists: [List; BUNCH] = Default::default();
+    let mut walk = Walk::default();
+    let (zero, one) = (L::splat(0.0), L::splat(1.0));
+    while let Some(sight) = seen.next::<L>(&mut walk, &mut lists) {
+        for k in 0..sight.bunch.count {
+            let i = sight.bunch.first + k;
+            let list = &mut lists[k];
+            pad::<L>(list, set.work.len());
+            let p = seen.point(&sight, k);
+            let q = [L::splat(p[0]), L::splat(p[1]), L::splat(p[2])];
+            let v = [L::splat(own[i][4]), L::splat(own[i][5]), L::splat(own[i][6])];
+            let mut sums = [zero; 5];
+            let mut at = 0;
+            while at < list.len {
+                // SAFETY: numbers in the list are below that of the last record, with which it is filled up.
+                let [x, y, z, _, vx, vy, vz, volume] =
+                    unsafe { L::gather8(set.work.records.as_ptr(), list.index.as_ptr().add(at)) };
+                let volume = volume.abs();
+                let d = [q[0].sub(x), q[1].sub(y), q[2].sub(z)];
+                let r2 = d[2].mul_add(d[2], d[1].mul_add(d[1], d[0].mul(d[0])));
+                let w = one.sub(r2).max(zero);
+                let w2 = w.mul(w);
+                let dv = [vx.sub(v[0]), vy.sub(v[1]), vz.sub(v[2])];
+                let closing = dv[2].mul_add(d[2], dv[1].mul_add(d[1], dv[0].mul(d[0])));
+                sums[0] = closing.mul_add(core_gradient(w, w2).mul(volume), sums[0]);
+                let c = w.mul(volume);
+                for a in 0..3 {
+                    sums[1 + a] = d[a].mul_add(c, sums[1 + a]);
+                }
+                let w3 = w2.mul(w);
+                let term = w3.mul(w3).mul_add(L::splat(Cored::CORE as f32), w3);
+                sums[4] = term.mul_add(volume, sums[4]);
+                at += L::N;
+            }
+            let rate = &mut out[i];
+            rate.convergence += sums[0].sum();
+            for a in 0..3 {
+                rate.color[a] += sums[1 + a].sum();
+            }
+            rate.sum += sums[4].sum();
+        }
+    }
+}
+
+/// Adds accelerations: pressure or repulsion, and drag.
+pub fn forces(
+    seen: &Seen,
+    set: &Set,
+    own: (&[Record], &[u8]),
+    forces: &Forces,
+    constants: &Constants,
+    out: &mut [[f32; 3]],
+) {
+    widest!(forces_in(
+        seen: &Seen,
+        set: &Set,
+        own: (&[Record], &[u8]),
+        forces: &Forces,
+        constants: &Constants,
+        out: &mut [[f32; 3]],
+    ));
+}
+
+#[inline(always)]
+fn forces_in<L: Lanes>(
+    seen: &Seen,
+    set: &Set,
+    (own, fluid): (&[Record], &[u8]),
+    forces: &Forces,
+    constants: &Constants,
+    out: &mut [[f32; 3]],
+) {
+    let mut lists: [List; BUNCH] = Default::default();
+    let mut walk = Walk::default();
+    while let Some(sight) = seen.next::<L>(&mut walk, &mut lists) {
+        for k in 0..sight.bunch.count {
+            let i = sight.bunch.first + k;
+            let f = &forces.fluids[fluid[i] as usize];
+            let p = seen.point(&sight, k);
+            pad::<L>(&mut lists[k], set.work.len());
+            let force = if constants.kind == WallKind::LennardJones {
+                force_of::<L, true>(&lists[k], p, &own[i], &set.work.records, f, forces.pressure, constants)
+            } else {
+                force_of::<L, false>(&lists[k], p, &own[i], &set.work.records, f, forces.pressure, constants)
+            };
+            for a in 0..3 {
+                out[i][a] += force[a] * f.per_mass;
+            }
+        }
+    }
+}
+
+/// Force of the listed boundary particles on one of fluid, N.
+#[inline(always)]
+fn force_of<L: Lanes, const REPEL: bool>(
+    list: &List,
+    p: [f32; 3],
+    own: &Record,
+    records: &[Record],
+    f: &FluidConstants,
+    pressure: f32,
+    constants: &Constants,
+) -> [f32; 3] {
+    let (zero, one) = (L::splat(0.0), L::splat(1.0));
+    let q = [L::splat(p[0]), L::splat(p[1]), L::splat(p[2])];
+    let v = [L::splat(own[4]), L::splat(own[5]), L::splat(own[6])];
+    let (own_p, own_volume) = (L::splat(own[PRESSURE]), L::splat(own[VOLUME].abs()));
+    // The velocity seen is that behind the wall, as far from the wall's as the fluid's on the other side.
+    let (pressure, damping, viscosity) =
+        (L::splat(pressure), L::splat(0.5 * f.damping), L::splat(f.viscosity));
+    let mut force = [zero; 3];
+    let mut at = 0;
+    while at < list.len {
+        // SAFETY: numbers in the list are below that of the last record, with which it is filled up.
+        let [x, y, z, p_j, vx, vy, vz, signed] =
+            unsafe { L::gather8(records.as_ptr(), list.index.as_ptr().add(at)) };
+        let d = [q[0].sub(x), q[1].sub(y), q[2].sub(z)];
+        let r2 = d[2].mul_add(d[2], d[1].mul_add(d[1], d[0].mul(d[0])));
+        let w = one.sub(r2).max(zero);
+        let g = core_gradient(w, w.mul(w)).mul(own_volume.mul(signed.abs()));
+        let dv = [vx.sub(v[0]), vy.sub(v[1]), vz.sub(v[2])];
+        let closing = dv[2].mul_add(d[2], dv[1].mul_add(d[1], dv[0].mul(d[0]))).max(zero);
+        let radial = if REPEL {
+            // Eq. 8: D/r ((r0/r)¹² - (r0/r)⁶) up to r0 = Δ, as an acceleration; kept finite where they meet.
+            let r0 = L::splat(constants.unit * constants.unit);
+            let near = r2.max(L::splat(0.25 * constants.unit * constants.unit));
+            let u = r0.div(near);
+            let u3 = u.mul(u).mul(u);
+            let scale = constants.repulsion / (constants.h * f.per_mass);
+            let push = u3.mul(u3.sub(one)).max(zero).div(near).mul(L::splat(scale)).mul(signed.abs());
+            // Eq. 10: what is kept of the pressure of both pulls.
+            push.sub(p_j.mul(pressure).mul(g))
+        } else {
+            closing.mul_add(damping, p_j.add(own_p).mul(pressure)).mul(g)
+        };
+        // Fluid slips where volumes are negative.
+        let shear = g.mul(viscosity).mul(signed.max(zero)).div(signed.abs().max(L::splat(1e-6)));
+        for a in 0..3 {
+            force[a] = dv[a].mul_add(shear, d[a].mul_add(radial, force[a]));
+        }
+        at += L::N;
+    }
+    [force[0].sum(), force[1].sum(), force[2].sum()]
+}

@@ -1,0 +1,233 @@
+//! Boundary particles that are sorted together: those of walls at rest, once; those of moving ones, every step.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use glam::DVec3;
+use rayon::prelude::*;
+
+use super::super::continuity::sum_term;
+use super::super::work::{PRESSURE, VOLUME, Work};
+use super::near::Near;
+use super::seen::Seen;
+use crate::kernels::lattice_sum;
+use crate::neighbors::{Candidates, Grid, Period, wrap};
+use crate::scene::Slip;
+use crate::simd::Portable;
+use crate::state::particles::BLOCK;
+use crate::walls::Walls;
+
+/// Bounds of a boundary particle's volume, × Δ³: where samples crowd it is less than one, at the rim of a sheet the sum over
+/// its neighbours would make it more than it is.
+const VOLUMES: std::ops::RangeInclusive<f64> = 0.1..=1.2;
+
+/// A boundary particle as it was sampled.
+#[derive(Clone, Copy, Debug)]
+pub struct Origin {
+    /// Number of its wall; `None` for a face of the domain.
+    pub wall: Option<u32>,
+    /// Where, in the wall's own frame, m.
+    pub place: DVec3,
+    /// Unit vector from the wall into the fluid.
+    pub normal: DVec3,
+    /// How far it lies behind the wall's surface, m.
+    pub depth: f64,
+    /// Tangential behaviour of its wall.
+    pub slip: Slip,
+    /// Stickiness of its wall.
+    pub adhesion: f64,
+}
+
+/// A set of boundary particles.
+#[derive(Debug)]
+pub struct Set {
+    origins: Vec<Origin>,
+    /// By origin, × Δ³; negative where fluid slips.
+    volume: Vec<f32>,
+    /// Pressure by origin, Pa, where it is carried on from step to step.
+    pub carried: Vec<f32>,
+    /// Number of the origin of each sorted particle.
+    pub order: Vec<u32>,
+    key: Vec<u32>,
+    h: f64,
+    /// Cells of the sorted particles.
+    pub grid: Grid,
+    /// Where they are.
+    pub near: Near,
+    /// Sorted, m, inside the period.
+    pub position: [Vec<f64>; 3],
+    /// Sorted; what fluid sees of them. The density pass sees the wall's own velocity, the force pass the one that
+    /// goes on behind the wall.
+    pub work: Work,
+    /// Velocity of the wall, m/s.
+    pub velocity: Vec<[f32; 3]>,
+    /// Acceleration of the wall, m/s².
+    pub acceleration: Vec<[f32; 3]>,
+    /// Normal into the fluid, and depth in h.
+    pub face: Vec<[f32; 4]>,
+    /// Stickiness; empty when nothing sticks.
+    pub adhesion: Vec<f32>,
+    /// Who has fluid within h.
+    pub touched: Vec<AtomicBool>,
+    /// By block of fluid: whom it sees.
+    pub seen: Vec<Seen>,
+}
+
+impl Set {
+    /// A set, with volumes from the samples' places as they are now.
+    pub fn new(origins: Vec<Origin>, h: f64, spacing: f64, walls: &Walls, period: Option<&Period>) -> Self {
+        let n = origins.len();
+        let mut set = Set {
+            volume: vec![1.0; n],
+            carried: Vec::new(),
+            origins,
+            order: Vec::new(),
+            key: Vec::new(),
+            h,
+            grid: Grid::new(h),
+            near: Near::default(),
+            position: Default::default(),
+            work: Work::default(),
+            velocity: Vec::new(),
+            acceleration: Vec::new(),
+            face: Vec::new(),
+            adhesion: Vec::new(),
+            touched: Vec::new(),
+            seen: Vec::new(),
+        };
+        set.pose(walls, period);
+        set.weigh(spacing);
+        set.pose(walls, period);
+        set
+    }
+
+    /// Number of boundary particles.
+    pub fn len(&self) -> usize {
+        self.origins.len()
+    }
+
+    /// Puts the particles where their walls are, and sorts them.
+    pub fn pose(&mut self, walls: &Walls, period: Option<&Period>) {
+        let places: Vec<DVec3> = self
+            .origins
+            .iter()
+            .map(|o| wrap(o.wall.map_or(o.place, |w| walls.to_world(w as usize, o.place)), period))
+            .collect();
+        let unsorted: [Vec<f64>; 3] = std::array::from_fn(|a| places.iter().map(|p| p[a]).collect());
+        let view = [&unsorted[0][..], &unsorted[1], &unsorted[2]];
+        self.grid.fit(view, period);
+        self.grid.sort(view, &mut self.key, &mut self.order);
+        for (sorted, from) in self.position.iter_mut().zip(&unsorted) {
+            sorted.clear();
+            sorted.extend(self.order.iter().map(|&k| from[k as usize]));
+        }
+        let position = [&self.position[0][..], &self.position[1], &self.position[2]];
+        self.near.lay(position, self.h, period);
+        self.work.place(&self.grid, position);
+        self.velocity.clear();
+        self.acceleration.clear();
+        self.face.clear();
+        self.adhesion.clear();
+        let sticks = self.origins.iter().any(|o| o.adhesion != 0.0);
+        for (j, &k) in self.order.iter().enumerate() {
+            let o = &self.origins[k as usize];
+            let motion = o.wall.map_or_else(Default::default, |w| walls.motion_at(w as usize, o.place));
+            let v = motion.velocity.as_vec3().to_array();
+            self.velocity.push(v);
+            self.acceleration.push(motion.acceleration.as_vec3().to_array());
+            let n = o.wall.map_or(o.normal, |w| walls.turned(w as usize, o.normal)).as_vec3();
+            self.face.push([n.x, n.y, n.z, (o.depth / self.h) as f32]);
+            if sticks {
+                self.adhesion.push(o.adhesion as f32);
+            }
+            let record = &mut self.work.records[j];
+            record[4..7].copy_from_slice(&v);
+            record[VOLUME] = self.volume[k as usize];
+            record[PRESSURE] = self.carried.get(k as usize).copied().unwrap_or(0.0);
+        }
+        self.touched.resize_with(self.origins.len(), Default::default);
+        self.touched.iter_mut().for_each(|t| *t.get_mut() = false);
+    }
+
+    /// Volumes after Akinci 2012: samples that crowd or thin out count so much less or more that a plane of them holds as
+    /// much as the lattice layer it stands for.
+    fn weigh(&mut self, spacing: f64) {
+        let unit = spacing / self.h;
+        let term = |s2: f64| sum_term(s2.min(1.0));
+        let volumes: Vec<(u32, f32)> = (0..self.len())
+            .into_par_iter()
+            .map_init(Candidates::default, |candidates, j| {
+                let p = self.work.at(j);
+                let mut sum = 0.0;
+                self.grid.candidates_beside::<Portable>(p, p, candidates);
+                for (shift, chunks) in candidates.groups() {
+                    for i in chunks.iter().flat_map(|c| c.range()) {
+                        let q = self.work.at(i);
+                        let d: [f64; 3] = std::array::from_fn(|a| f64::from(p[a] + shift[a] - q[a]));
+                        sum += term(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
+                    }
+                }
+                let k = self.order[j];
+                let o = &self.origins[k as usize];
+                // The layers there are, seen from that of this sample.
+                let below = (o.depth / spacing).floor();
+                let layers =
+                    |y: f64| (y + below).round() >= 0.0 && (y + below).round() < self.layers(spacing);
+                let plane =
+                    lattice_sum(unit, 1.0, |d, r| if layers(d[1] / unit) { term(r * r) } else { 0.0 })
+                        / unit.powi(3);
+                let volume = (plane / sum).clamp(*VOLUMES.start(), *VOLUMES.end()) as f32;
+                (k, if o.slip == Slip::FreeSlip { -volume } else { volume })
+            })
+            .collect();
+        for (k, v) in volumes {
+            self.volume[k as usize] = v;
+        }
+    }
+
+    fn layers(&self, spacing: f64) -> f64 {
+        super::layers(self.h / spacing) as f64
+    }
+
+    /// Finds who of the fluid (sorted, m) sees whom; walls at rest forget what the last force pass saw of them.
+    pub fn find(&mut self, position: [&[f64]; 3]) {
+        let (velocity, touched) = (&self.velocity, &self.touched);
+        let n = self.origins.len();
+        self.work.records[..n].par_chunks_mut(BLOCK).enumerate().for_each(|(block, records)| {
+            for (k, r) in records.iter_mut().enumerate() {
+                let j = block * BLOCK + k;
+                if touched[j].load(Ordering::Relaxed) {
+                    touched[j].store(false, Ordering::Relaxed);
+                    r[4..7].copy_from_slice(&velocity[j]);
+                }
+            }
+        });
+        let fluid = position[0].len();
+        self.seen.resize_with(fluid.div_ceil(BLOCK), Seen::default);
+        let (near, grid, work) = (&self.near, &self.grid, &self.work);
+        self.seen.par_iter_mut().enumerate().for_each(|(block, seen)| {
+            let range = block * BLOCK..(block * BLOCK + BLOCK).min(fluid);
+            let [x, y, z] = position.map(|a| &a[range.clone()]);
+            let mut wanted = [false; BLOCK];
+            for (k, w) in wanted[..x.len()].iter_mut().enumerate() {
+                *w = near.is_near(DVec3::new(x[k], y[k], z[k]));
+            }
+            seen.search([x, y, z], &wanted[..x.len()], grid, work, Some(touched));
+        });
+    }
+
+    /// Carries pressures on to the next step.
+    pub fn carry(&mut self) {
+        self.carried.resize(self.origins.len(), 0.0);
+        for (&k, r) in self.order.iter().zip(&self.work.records) {
+            self.carried[k as usize] = r[PRESSURE];
+        }
+    }
+
+    /// Goes on from carried pressures.
+    pub fn restore(&mut self, carried: Vec<f32>) {
+        for (&k, r) in self.order.iter().zip(&mut self.work.records) {
+            r[PRESSURE] = carried[k as usize];
+        }
+        self.carried = carried;
+    }
+}

@@ -1,0 +1,398 @@
+//! One implicit step of all nodes: elastic forces by the θ-method, damping and contacts fully implicit, linearised, and
+//! solved by conjugate gradients.
+//!
+//! With K = -∂f/∂x and D = -∂f/∂v, x' = x + Δt (v + θ Δv) and v' = v + Δv give
+//!
+//! ```text
+//! (M + Δt D + θ²Δt² K) Δv = Δt (f - D v - θ Δt K v)
+//! ```
+//!
+//! Why implicit: an explicit step has to follow the fastest wave from node to node, and damping shortens it further;
+//! stiff or light bodies would need hundreds of steps per step of the fluid. The number of iterations grows with the
+//! same frequency, but its worst case is bounded and nothing explodes. Why θ a little above ½: ½ keeps the energy of
+//! waves but lets the fastest ring for ever, 1 (backward Euler) eats the slow ones that one came to see. A body whose
+//! fastest waves cannot be followed gets a θ near 1.
+
+use glam::{DMat3, DVec3};
+use rayon::prelude::*;
+
+use super::contact::{Contacts, Touch, WALL};
+use crate::state::springs::Springs;
+
+/// Weight θ of the end of the step in elastic forces of a body whose fastest wave turns by `phase` (rad) in it. Waves
+/// that are followed keep their energy; with those that are too fast, rounding of large turns would feed them.
+fn theta(phase: f64) -> f64 {
+    1.0 - 0.45 / (1.0 + (0.25 * phase).powi(2))
+}
+
+/// Residual at which the solve ends, as a share of the greater of all forces and external ones.
+const TOLERANCE: f64 = 1e-4;
+/// Most iterations; what is left is error of the stiffest waves.
+const MAX_ITERATIONS: usize = 300;
+/// Nodes handed to a thread at a time. Sums are taken per chunk and then in order, so that threads do not matter.
+const CHUNK: usize = 256;
+/// Inertia of a contact, × that of the body on a wall, × that of the nodes between bodies: how nearly the approach is
+/// stopped within one step. Walls cost no iterations, since they only add to the diagonal.
+const WALL_GRIP: f64 = 100.0;
+const PAIR_GRIP: f64 = 10.0;
+/// Time in which an overlap goes away, in steps and s.
+const RECOVERY: (f64, f64) = (10.0, 2e-3);
+
+/// A block (c_l - c_t) n̂n̂ᵀ + c_t I of the matrix between two nodes, kg. Single precision serves: both nodes see the
+/// same block, so momentum is kept whatever its rounding.
+#[derive(Clone, Copy, Default)]
+struct Block {
+    /// √(c_l - c_t) n̂.
+    along: [f32; 3],
+    /// c_t.
+    across: f32,
+}
+
+impl Block {
+    fn new(n: DVec3, along: f64, across: f64) -> Self {
+        Block { along: (n * (along - across).max(0.0).sqrt()).as_vec3().to_array(), across: across as f32 }
+    }
+
+    #[inline(always)]
+    fn times(&self, d: DVec3) -> DVec3 {
+        let [x, y, z] = self.along.map(f64::from);
+        let s = DVec3::new(x, y, z);
+        s * s.dot(d) + d * f64::from(self.across)
+    }
+
+    /// The six numbers of the block: its diagonal, and what is beside it (xy, yz, zx).
+    #[inline(always)]
+    fn parts(&self) -> (DVec3, DVec3) {
+        let [x, y, z] = self.along.map(f64::from);
+        let across = f64::from(self.across);
+        (DVec3::new(x * x + across, y * y + across, z * z + across), DVec3::new(x * y, y * z, z * x))
+    }
+}
+
+/// A contact as one of its nodes sees it.
+#[derive(Clone, Copy)]
+struct Grip {
+    /// The other node, or [`WALL`].
+    other: u32,
+    block: Block,
+}
+
+/// Buffers of the solve, kept between steps.
+#[derive(Clone, Default)]
+pub(super) struct Implicit {
+    /// Per spring: its block, and its impulse on its first node, N s.
+    block: Vec<Block>,
+    impulse: Vec<DVec3>,
+    /// Per node: right side; the block on the diagonal without contacts as in [`Block::parts`]; the inverse of that with
+    /// contacts (0 for held nodes). Whole blocks, since a wall holds a node along one direction only, and a sheet is
+    /// stiff along two.
+    b: Vec<DVec3>,
+    diagonal: Vec<(DVec3, DVec3)>,
+    inverse: Vec<DMat3>,
+    /// Contacts of each node: `grip[first_grip[i]..first_grip[i + 1]]`.
+    grip: Vec<Grip>,
+    first_grip: Vec<u32>,
+    active: Vec<(Touch, Block)>,
+    /// Δv, residual, search direction and its image.
+    x: Vec<DVec3>,
+    r: Vec<DVec3>,
+    p: Vec<DVec3>,
+    q: Vec<DVec3>,
+    partial: Vec<f64>,
+    /// Per body: whether nothing outside holds it.
+    free: Vec<bool>,
+    /// Per body: θ.
+    theta: Vec<f64>,
+    /// Iterations of the last solve.
+    pub(super) iterations: usize,
+}
+
+impl Implicit {
+    /// Advances all nodes by `dt`, s, under the acceleration `gravity`, m/s².
+    pub(super) fn step(&mut self, state: &mut Springs, contacts: &Contacts, gravity: DVec3, dt: f64) {
+        self.theta.clear();
+        self.theta.extend(state.bodies.iter().map(|b| theta(dt * b.highest_frequency)));
+        self.springs(state, &contacts.body, dt);
+        self.nodes(state, gravity, dt);
+        self.touches(state, contacts, gravity, dt);
+        self.solve(state, gravity, dt);
+        self.keep_momentum(state);
+        let (x, theta, body) = (&self.x, &self.theta, &contacts.body);
+        let Springs { position, velocity, pinned, .. } = state;
+        position
+            .par_chunks_mut(CHUNK)
+            .zip(velocity.par_chunks_mut(CHUNK))
+            .zip(x.par_chunks(CHUNK).zip(body.par_chunks(CHUNK)).zip(pinned.par_chunks(CHUNK)))
+            .for_each(|((position, velocity), ((x, body), pinned))| {
+                for i in (0..x.len()).filter(|i| !pinned[*i]) {
+                    position[i] += dt * (velocity[i] + theta[body[i] as usize] * x[i]);
+                    velocity[i] += x[i];
+                }
+            });
+    }
+
+    /// Génevaux 2.2, f = -k(|l|-l0) - z l̇, and its derivatives, for each spring.
+    fn springs(&mut self, state: &Springs, body: &[u32], dt: f64) {
+        let count = state.pair.len();
+        self.block.resize(count, Block::default());
+        self.impulse.resize(count, DVec3::ZERO);
+        let theta = &self.theta;
+        let spring = |s: usize| {
+            let [a, b] = state.pair[s].map(|i| i as usize);
+            let l = state.position[a] - state.position[b];
+            let v = state.velocity[a] - state.velocity[b];
+            let length = l.length();
+            let n = if length > 0.0 { l / length } else { DVec3::ZERO };
+            let (k, z) = (state.stiffness[s], state.damping[s]);
+            // Pressed springs push aside, which the matrix must not show: it would not be positive any more.
+            let side = if length > 0.0 { k * (1.0 - state.rest[s] / length).max(0.0) } else { 0.0 };
+            let along = n * v.dot(n);
+            let f = -n * (k * (length - state.rest[s])) - along * z;
+            let kv = along * k + (v - along) * side;
+            let t = theta[body[a] as usize] * dt;
+            (Block::new(n, dt * z + t * t * k, t * t * side), dt * (f - t * kv))
+        };
+        self.block
+            .par_chunks_mut(4 * CHUNK)
+            .zip(self.impulse.par_chunks_mut(4 * CHUNK))
+            .enumerate()
+            .for_each(|(c, (block, impulse))| {
+                for (k, (block, impulse)) in block.iter_mut().zip(impulse).enumerate() {
+                    (*block, *impulse) = spring(4 * CHUNK * c + k);
+                }
+            });
+    }
+
+    /// Right side and diagonal of each node.
+    fn nodes(&mut self, state: &Springs, gravity: DVec3, dt: f64) {
+        let n = state.len();
+        self.b.resize(n, DVec3::ZERO);
+        self.diagonal.resize(n, (DVec3::ZERO, DVec3::ZERO));
+        let (block, impulse) = (&self.block, &self.impulse);
+        self.b.par_chunks_mut(CHUNK).zip(self.diagonal.par_chunks_mut(CHUNK)).enumerate().for_each(
+            |(c, (b, diagonal))| {
+                for (k, (b, diagonal)) in b.iter_mut().zip(diagonal).enumerate() {
+                    let i = CHUNK * c + k;
+                    let mut sum = dt * (state.mass[i] * gravity + state.force[i]);
+                    let mut inertia = (DVec3::splat(state.mass[i]), DVec3::ZERO);
+                    for link in state.links(i) {
+                        let s = link.spring as usize;
+                        sum += if link.other as usize > i { impulse[s] } else { -impulse[s] };
+                        let parts = block[s].parts();
+                        inertia = (inertia.0 + parts.0, inertia.1 + parts.1);
+                    }
+                    (*b, *diagonal) = (sum, inertia);
+                }
+            },
+        );
+    }
+
+    /// Contacts as dashpots that take away the approach beyond what closes the gap. Whether one acts is told by where
+    /// its nodes would go alone.
+    fn touches(&mut self, state: &Springs, contacts: &Contacts, gravity: DVec3, dt: f64) {
+        self.free.clear();
+        self.free.extend(state.bodies.iter().map(|b| !b.is_held));
+        self.active.clear();
+        let recovery = (RECOVERY.0 * dt).max(RECOVERY.1);
+        let alone = |i: usize| match state.pinned[i] {
+            true => DVec3::ZERO,
+            false => {
+                state.velocity[i]
+                    + dt * (elastic_force(state, i) + state.force[i]) / state.mass[i]
+                    + dt * gravity
+            }
+        };
+        for touch in &contacts.touches {
+            let (a, b) = (touch.a as usize, touch.b as usize);
+            let (other, slip) = match touch.b {
+                WALL => (touch.velocity, state.velocity[a] - touch.velocity),
+                _ => (alone(b), state.velocity[a] - state.velocity[b]),
+            };
+            let n = touch.normal;
+            let arrival = (alone(a) - other).dot(n);
+            if touch.gap + dt * arrival >= 0.0 {
+                continue;
+            }
+            let wanted = if touch.gap > 0.0 { -touch.gap / dt } else { -touch.gap / recovery };
+            let (mass, grip) = match touch.b {
+                WALL => (state.mass[a], WALL_GRIP * contacts.mass(state, a)),
+                _ => {
+                    let both = |of: &dyn Fn(usize) -> f64| {
+                        let inverse = |i: usize| if state.pinned[i] { 0.0 } else { 1.0 / of(i) };
+                        1.0 / (inverse(a) + inverse(b))
+                    };
+                    let inertia = |i: usize| self.diagonal[i].0.element_sum() / 3.0;
+                    (both(&|i| state.mass[i]), PAIR_GRIP * both(&inertia))
+                }
+            };
+            // Coulomb: friction is at most μ × the normal impulse.
+            let push = (mass * (wanted - arrival)).max(0.0);
+            let sideways = slip - n * slip.dot(n);
+            let drag = (touch.friction * push / sideways.length().max(1e-12)).min(grip);
+            let impulse = n * (grip * (wanted - slip.dot(n))) - sideways * drag;
+            self.b[a] += impulse;
+            match touch.b {
+                WALL => self.free[contacts.body[a] as usize] = false,
+                _ => self.b[b] -= impulse,
+            }
+            self.active.push((*touch, Block::new(n, grip, drag)));
+        }
+        self.list_grips(state.len());
+        self.inverse.resize(state.len(), DMat3::ZERO);
+        let (diagonal, grip, first) = (&self.diagonal, &self.grip, &self.first_grip);
+        self.inverse.par_chunks_mut(CHUNK).enumerate().for_each(|(c, inverse)| {
+            for (k, inverse) in inverse.iter_mut().enumerate() {
+                let i = CHUNK * c + k;
+                let (mut d, mut e) = diagonal[i];
+                for g in &grip[first[i] as usize..first[i + 1] as usize] {
+                    let parts = g.block.parts();
+                    (d, e) = (d + parts.0, e + parts.1);
+                }
+                let rows = [DVec3::new(d.x, e.x, e.z), DVec3::new(e.x, d.y, e.y), DVec3::new(e.z, e.y, d.z)];
+                let whole = DMat3::from_cols(rows[0], rows[1], rows[2]);
+                *inverse = if state.pinned[i] { DMat3::ZERO } else { whole.inverse() };
+            }
+        });
+    }
+
+    fn list_grips(&mut self, nodes: usize) {
+        self.first_grip.clear();
+        self.first_grip.resize(nodes + 1, 0);
+        let ends = |t: &Touch| [t.a, t.b].into_iter().filter(|i| *i != WALL);
+        for i in self.active.iter().flat_map(|(t, _)| ends(t)) {
+            self.first_grip[i as usize + 1] += 1;
+        }
+        for i in 0..nodes {
+            self.first_grip[i + 1] += self.first_grip[i];
+        }
+        let empty = Grip { other: WALL, block: Block::default() };
+        self.grip.clear();
+        self.grip.resize(self.first_grip[nodes] as usize, empty);
+        let mut next = self.first_grip.clone();
+        for (t, block) in &self.active {
+            for i in ends(t) {
+                let at = &mut next[i as usize];
+                self.grip[*at as usize] = Grip { other: if i == t.a { t.b } else { t.a }, block: *block };
+                *at += 1;
+            }
+        }
+    }
+
+    fn solve(&mut self, state: &Springs, gravity: DVec3, dt: f64) {
+        let n = state.len();
+        for v in [&mut self.x, &mut self.r, &mut self.p, &mut self.q] {
+            v.clear();
+            v.resize(n, DVec3::ZERO);
+        }
+        self.partial.clear();
+        self.partial.resize(n.div_ceil(CHUNK), 0.0);
+        // Bodies that nothing holds begin with what they do as a whole: falling costs no iteration.
+        for body in state.bodies.iter().enumerate().filter(|(k, _)| self.free[*k]).map(|b| b.1) {
+            let whole = self.b[body.nodes.clone()].iter().sum::<DVec3>() / body.mass;
+            self.x[body.nodes.clone()].fill(whole);
+        }
+        self.p.copy_from_slice(&self.x);
+        self.multiply(state);
+        let (b, q, inverse) = (&self.b, &self.q, &self.inverse);
+        let outer = |i: usize| dt * (state.mass[i] * gravity + state.force[i]);
+        let square = |i: usize, v: DVec3| v.dot(inverse[i] * v);
+        let limit: f64 = (0..n).map(|i| square(i, b[i]) + square(i, outer(i))).sum();
+        for i in 0..n {
+            self.r[i] = b[i] - q[i];
+            self.p[i] = inverse[i] * self.r[i];
+        }
+        let mut rz: f64 = self.r.iter().zip(&self.p).map(|(r, z)| r.dot(*z)).sum();
+        self.iterations = 0;
+        while rz > TOLERANCE * TOLERANCE * limit && self.iterations < MAX_ITERATIONS {
+            let pq = self.multiply(state);
+            if pq <= 0.0 || !pq.is_finite() {
+                break;
+            }
+            let next = self.descend(rz / pq);
+            self.turn(next / rz);
+            rz = next;
+            self.iterations += 1;
+        }
+    }
+
+    /// q = A p; returns p·q.
+    fn multiply(&mut self, state: &Springs) -> f64 {
+        let (p, block, grip, first) = (&self.p, &self.block, &self.grip, &self.first_grip);
+        self.q.par_chunks_mut(CHUNK).zip(&mut self.partial).enumerate().for_each(|(c, (q, partial))| {
+            *partial = 0.0;
+            for (k, q) in q.iter_mut().enumerate() {
+                let i = CHUNK * c + k;
+                if state.pinned[i] {
+                    *q = DVec3::ZERO;
+                    continue;
+                }
+                let own = p[i];
+                let mut sum = state.mass[i] * own;
+                for link in state.links(i) {
+                    sum += block[link.spring as usize].times(own - p[link.other as usize]);
+                }
+                for g in &grip[first[i] as usize..first[i + 1] as usize] {
+                    let other = if g.other == WALL { DVec3::ZERO } else { p[g.other as usize] };
+                    sum += g.block.times(own - other);
+                }
+                *q = sum;
+                *partial += own.dot(sum);
+            }
+        });
+        self.partial.iter().sum()
+    }
+
+    /// x += α p, r -= α q; returns r·D⁻¹r.
+    fn descend(&mut self, alpha: f64) -> f64 {
+        let (p, q, inverse) = (&self.p, &self.q, &self.inverse);
+        self.x
+            .par_chunks_mut(CHUNK)
+            .zip(self.r.par_chunks_mut(CHUNK))
+            .zip(&mut self.partial)
+            .enumerate()
+            .for_each(|(c, ((x, r), partial))| {
+                *partial = 0.0;
+                for (k, (x, r)) in x.iter_mut().zip(r).enumerate() {
+                    let i = CHUNK * c + k;
+                    *x += alpha * p[i];
+                    *r -= alpha * q[i];
+                    *partial += r.dot(inverse[i] * *r);
+                }
+            });
+        self.partial.iter().sum()
+    }
+
+    /// p = D⁻¹r + β p.
+    fn turn(&mut self, beta: f64) {
+        let (r, inverse) = (&self.r, &self.inverse);
+        self.p.par_chunks_mut(CHUNK).enumerate().for_each(|(c, p)| {
+            for (k, p) in p.iter_mut().enumerate() {
+                let i = CHUNK * c + k;
+                *p = inverse[i] * r[i] + beta * *p;
+            }
+        });
+    }
+
+    /// What is left of the residual, summed over a body that nothing holds, would be momentum from nowhere. Moving the
+    /// body as a whole takes it away, and strains no spring.
+    fn keep_momentum(&mut self, state: &Springs) {
+        for body in state.bodies.iter().enumerate().filter(|(k, _)| self.free[*k]).map(|b| b.1) {
+            let rest = self.r[body.nodes.clone()].iter().sum::<DVec3>() / body.mass;
+            self.x[body.nodes.clone()].iter_mut().for_each(|x| *x += rest);
+        }
+    }
+}
+
+/// Force of its springs on a node without damping, N.
+fn elastic_force(state: &Springs, i: usize) -> DVec3 {
+    let mut sum = DVec3::ZERO;
+    for link in state.links(i) {
+        let l = state.position[i] - state.position[link.other as usize];
+        let length = l.length();
+        if length > 0.0 {
+            let s = link.spring as usize;
+            sum -= l * (state.stiffness[s] * (1.0 - state.rest[s] / length));
+        }
+    }
+    sum
+}
