@@ -95,7 +95,7 @@ impl Stage {
         let wall = |b: &Boundary| StageWall {
             name: b.name.clone(),
             mesh: tessellate::wall(b, 2.0 * support),
-            glass: b.inside == Inside::Hollow,
+            glass: b.inside == Inside::Hollow || b.clear,
             motion: b.motion.clone(),
         };
         let room = scene.domain.as_ref().map_or_else(Surface::default, |d| {

@@ -264,6 +264,8 @@ mod tests {
             slip: Slip::FreeSlip,
             adhesion: 0.0,
             motion: Motion::default(),
+            color: None,
+            clear: false,
         }
     }
 

@@ -25,7 +25,8 @@ const GLASS: u16 = 3;
 const PANE: u16 = 4;
 const EDGE: u16 = 5;
 const PAINT: u16 = 6;
-const FLUID: u16 = 7;
+const COLORED: u16 = 7;
+const FLUID: u16 = 8;
 
 /// Most fluids that are told apart.
 const MOST_FLUIDS: usize = 33;
@@ -130,6 +131,7 @@ fn materials(fluids: usize) -> Vec<Material> {
         Material::Pane,
         matte(0.62, 0.70, 0.70, 1.0), // EDGE
         Material::Painted { coat: 0.6 },
+        Material::Painted { coat: 0.1 }, // COLORED: walls of a colour of their own, most of them stone
     ];
     all.push(Material::Fluid);
     all.extend((1..fluids).map(|rank| Material::Interface(rank as u8)));
@@ -233,6 +235,14 @@ fn walls(mesher: &mut Mesher, scene: &Scene, time: f64, level: f64, length: f64)
                 let stands = (shape.bounds().min.y - bottom - level).abs() < 1e-3 * length;
                 let sunk = if stands { 2e-3 * length } else { 0.0 };
                 mesher.container(&pose, shape, side, bottom, sunk, wall.open_top, GLASS);
+            }
+            (shape, false) if wall.clear => mesher.solid(&pose, shape, PANE),
+            (shape, false) if wall.color.is_some() => {
+                let (corners, balls) = (mesher.triangles.paint.len(), mesher.spheres.len());
+                mesher.solid(&pose, shape, COLORED);
+                let paint = Vec3::from_array(wall.color.unwrap_or_default().map(|c| c as f32));
+                mesher.triangles.paint[corners..].fill(paint);
+                mesher.spheres[balls..].iter_mut().for_each(|ball| ball.paint = paint);
             }
             (Shape::Heightfield(_), false) => mesher.solid(&pose, &wall.shape, TERRAIN),
             (shape, false) => mesher.solid(&pose, shape, STONE),

@@ -245,8 +245,11 @@ fn build_fluids(entries: &[Reader], shapes: &ShapeBuilder, budget: &mut Budget) 
 
 fn build_boundaries(entries: &[Reader], shapes: &ShapeBuilder) -> Vec<Boundary> {
     let names = build_names(entries);
-    let build = |(entry, name): (&Reader, String)| {
-        let shape = shapes.maybe_build(entry, &["box", "sphere", "cylinder", "mesh", "heightfield"])?;
+    let mut walls: Vec<Boundary> = Vec::new();
+    for (entry, name) in entries.iter().zip(names) {
+        let allowed = ["box", "sphere", "cylinder", "mesh", "heightfield"];
+        let shape = shapes.build_on(&entry.table("shape"), entry.name(), &allowed, &walls);
+        let Some(shape) = shape else { continue };
         let inside = build_inside(entry);
         if inside == Inside::Hollow && matches!(shape, Shape::Heightfield(_)) {
             entry.fail("inside", "a heightfield cannot be hollow".into(), "\"solid\": it is solid below");
@@ -256,7 +259,7 @@ fn build_boundaries(entries: &[Reader], shapes: &ShapeBuilder) -> Vec<Boundary> 
         if open_top && !has_top {
             entry.fail("open_top", "this shape has no top to open".into(), "a hollow box or cylinder");
         }
-        Some(Boundary {
+        let wall = Boundary {
             name,
             shape,
             inside,
@@ -265,9 +268,41 @@ fn build_boundaries(entries: &[Reader], shapes: &ShapeBuilder) -> Vec<Boundary> 
             slip: build_slip(entry),
             adhesion: entry.number("adhesion"),
             motion: entry.maybe_table("motion").map(|motion| build_motion(&motion)).unwrap_or_default(),
-        })
-    };
-    entries.iter().zip(names).filter_map(build).collect()
+            color: entry.maybe_vector("color").map(Into::into),
+            clear: entry.flag("clear"),
+        };
+        let copies = entry.maybe_table("repeat").map(|repeat| build_repeat(&repeat)).unwrap_or_default();
+        let first = walls.len();
+        walls.push(wall);
+        for (i, offset) in copies.into_iter().enumerate() {
+            let original = &walls[first];
+            let name = default_name(&original.name, i + 1);
+            walls.push(Boundary { name, shape: original.shape.moved(offset), ..original.clone() });
+        }
+    }
+    walls
+}
+
+/// Most copies of a wall.
+const MOST_COPIES: f64 = 1000.0;
+
+/// Offsets of all copies but the first, which stays where it is.
+fn build_repeat(repeat: &Reader) -> Vec<DVec3> {
+    let rows = repeat.rows("rows");
+    let count: f64 = rows.iter().map(|row| row[0]).product();
+    let whole = rows.iter().all(|row| row[0] >= 1.0 && row[0].fract() == 0.0);
+    if rows.len() > 3 || !whole || count > MOST_COPIES {
+        let expected = "up to three rows [count, x, y, z], whole counts from 1, at most 1000 in all";
+        repeat.fail("rows", "this cannot be repeated".into(), expected);
+        return Vec::new();
+    }
+    let mut offsets = vec![DVec3::ZERO];
+    for row in rows {
+        let step = DVec3::new(row[1], row[2], row[3]);
+        offsets =
+            (0..row[0] as usize).flat_map(|i| offsets.iter().map(move |o| *o + i as f64 * step)).collect();
+    }
+    offsets.split_off(1)
 }
 
 /// `inside` may stand in the boundary or in its shape's own table.

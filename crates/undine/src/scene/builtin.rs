@@ -20,13 +20,21 @@ macro_rules! builtin {
 }
 
 builtin! {
+    "adhesion"
+    "cloth"
+    "cylinders"
     "dam-break"
+    "dam-obstacle"
+    "dragons"
     "drop"
     "horvath-15k"
     "horvath-30k"
     "horvath-45k"
     "horvath-60k"
+    "lava"
+    "mixer"
     "pour"
+    "river"
     "splash"
     "swirl"
     "two-fluids"

@@ -4,13 +4,27 @@ use std::path::Path;
 
 use glam::DVec3;
 
+use super::made;
 use super::mesh::TriMesh;
 use super::shape::Heightfield;
+
+/// A mesh that comes with the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Model {
+    /// See [`made::dragon`].
+    Dragon,
+}
 
 /// Reads the files that a scene names. Reasons for failure are sentences for people.
 pub trait Files {
     /// Reads a mesh and moves it to its place.
     fn mesh(&self, path: &Path, placement: &Placement) -> Result<TriMesh, String>;
+    /// Moves a model to its place.
+    fn model(&self, model: Model, placement: &Placement) -> TriMesh {
+        match model {
+            Model::Dragon => placement.apply(made::dragon()),
+        }
+    }
     /// Reads a height map.
     fn heightfield(&self, path: &Path, origin: DVec3, size: [f64; 2]) -> Result<Heightfield, String>;
 }
@@ -29,6 +43,9 @@ pub struct Placement {
 impl Placement {
     /// The mesh moved to its place.
     pub fn apply(&self, mesh: &TriMesh) -> TriMesh {
+        if (self.scale, self.rotate, self.translate) == (1.0, DVec3::ZERO, DVec3::ZERO) {
+            return mesh.clone();
+        }
         mesh.transformed(self.scale, self.rotate, self.translate)
     }
 }

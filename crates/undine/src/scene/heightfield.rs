@@ -74,6 +74,13 @@ impl Heightfield {
         Ok(field)
     }
 
+    /// The heightfield at another place; where it is when that is out of range.
+    #[must_use]
+    pub fn moved(&self, offset: DVec3) -> Self {
+        let origin = self.origin + offset;
+        Self::new(origin, self.size, self.samples, self.heights.clone()).unwrap_or_else(|_| self.clone())
+    }
+
     /// Reads heights (m) from rows of numbers separated by spaces, commas or semicolons, or from an ESRI `.asc` grid.
     /// A row runs along x; the first row has the smallest z (in an `.asc` grid: north is -z). The extent is `size`,
     /// whatever the cell size in the file. Samples without data take the lowest height.

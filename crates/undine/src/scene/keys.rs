@@ -182,6 +182,20 @@ static BOUNDARY: Table = Table {
         key("adhesion", Number(range(-1.0, 1.0)), Num(0.0), "",
             "Stickiness, the cosine of the contact angle: 0 is neutral (90°), 1 is wetted by every liquid. Acts with the fluid's surface tension, in `walls = \"lennard-jones\"` with its pressure. Raising it wets the wall."),
         key("motion", Kind::Table(&MOTION), Absent("at rest"), "", "How it moves; both parts may be given."),
+        key("repeat", Kind::Table(&REPEAT), Absent("only once"), "", "Copies of it in rows; named `NAME-2`, …"),
+        key("color", Vector(SHARE), Absent("by its shape"), "", "Colour in pictures, linear RGB."),
+        key("clear", Kind::Switch, Flag(false), "",
+            "Seen through in pictures. Hollow shapes are of glass anyway."),
+    ],
+    groups: &[],
+};
+
+static REPEAT: Table = Table {
+    name: "repeat",
+    doc: "Copies of a wall along up to three directions: number i of a row is moved by i × its step. At most 1000 in all.",
+    keys: &[
+        key("rows", Rows(Some(4), 12), Required, ", m",
+            "Up to three of `[count, x, y, z]`: how many, and the step from one to the next. Raising counts adds walls."),
     ],
     groups: &[],
 };
@@ -481,13 +495,63 @@ static DISC: Table = Table {
 
 static MESH: Table = Table {
     name: "mesh",
-    doc: "Closed triangle mesh from an OBJ, PLY or STL file; scaled, then rotated, then moved.",
+    doc: "Closed triangle mesh, from an OBJ, PLY or STL file or made by the program; scaled, then rotated, then moved.",
     keys: &[
-        key("file", Text, Required, "", "File, relative to the scene file's folder."),
+        key("file", Text, OTHER, "", "File, relative to the scene file's folder."),
+        key("make", Choice(&["dragon"]), OTHER, "",
+            "A model of the program: a dragon 1 m long, standing on y = 0 about the y axis, looking along +x."),
+        key("rock", Kind::Table(&ROCK), OTHER, "", "A rock."),
+        key("rocks", Kind::Table(&ROCKS), OTHER, "", "A heap of rocks."),
+        key("lathe", Kind::Table(&LATHE), OTHER, "", "A body turned about the y axis: a vessel, a funnel, a pipe."),
         key("scale", Number(above(0.0, 1e9)), Num(1.0), "", "Factor on all coordinates."),
         key("rotate", Vector(range(-1e6, 1e6)), ZERO, "°", "Turns about x, then y, then z."),
         key("translate", Vector(PLACE), ZERO, "m", "Offset."),
         INSIDE,
+    ],
+    groups: &[Group { keys: &["file", "make", "rock", "rocks", "lathe"], required: true }],
+};
+
+const SEED: Key = key("seed", Integer(0, i64::MAX as u64), Num(0.0), "", "Which of all such shapes.");
+const ROUGHNESS: Key = key("roughness", Number(SHARE), Num(0.6), "",
+    "From 0, a ball, to 1, flat faces and sharp edges. Raising it makes rocks smaller within their radius.");
+
+static ROCK: Table = Table {
+    name: "rock",
+    doc: "A rock: a ball stretched, cut and weathered.",
+    keys: &[
+        key("center", Vector(PLACE), ZERO, "m", "Its middle."),
+        key("radius", Number(LENGTH), Required, "m", "No part of it is farther from its middle."),
+        SEED,
+        ROUGHNESS,
+    ],
+    groups: &[],
+};
+
+static ROCKS: Table = Table {
+    name: "rocks",
+    doc: "A heap of rocks in a box, laid one after the other into the deepest hollow, with gaps between them.",
+    keys: &[
+        key("min", Vector(PLACE), Required, "m", "Lowest corner of the box."),
+        key("max", Vector(PLACE), Required, "m",
+            "Highest corner. The heap is highest in the middle of the box; raising y makes it steeper."),
+        key("radius", Number(LENGTH), Required, "m", "Radius of the largest rocks."),
+        key("smallest", Number(LENGTH), Absent("all are alike"), "m", "Radius of the smallest rocks."),
+        key("count", Integer(1, 1000), Num(100.0), "", "Most rocks; those that find no room are left out."),
+        SEED,
+        ROUGHNESS,
+        key("ground", Name, Absent("the floor of the box"), "",
+            "Name of a `[[boundary]]` above this one whose heightfield the heap rests on."),
+    ],
+    groups: &[],
+};
+
+static LATHE: Table = Table {
+    name: "lathe",
+    doc: "A closed outline turned about the y axis.",
+    keys: &[
+        key("outline", Rows(Some(2), 2000), Required, "m",
+            "Points `[radius, y]` of the outline, in order; the last is joined to the first."),
+        key("sides", Integer(3, 1000), Num(64.0), "", "Flat sides around the axis. Raising it rounds the body."),
     ],
     groups: &[],
 };
@@ -502,6 +566,38 @@ static HEIGHTFIELD: Table = Table {
         key("heights", Rows(None, MAX_HEIGHTS), OTHER, "m",
             "Rows of heights: x along a row, z from row to row; at least 2 × 2."),
         key("file", Text, OTHER, "", "File of heights, relative to the scene file's folder."),
+        key("terrain", Kind::Table(&TERRAIN), OTHER, "", "Hills made by the program."),
     ],
-    groups: &[Group { keys: &["heights", "file"], required: true }],
+    groups: &[Group { keys: &["heights", "file", "terrain"], required: true }],
+};
+
+static TERRAIN: Table = Table {
+    name: "terrain",
+    doc: "Hills on a slope; where nothing else is said, the lowest heights are near the origin's y.",
+    keys: &[
+        SEED,
+        key("relief", Number(range(0.0, 1e5)), Required, "m",
+            "From the deepest hollow to the highest top. Raising it makes the hills steeper."),
+        key("scale", Number(LENGTH), Required, "m", "Width of the widest hills. Raising it makes them gentler."),
+        key("octaves", Integer(1, 12), Num(4.0), "",
+            "Sizes of hills, each half as wide and high as the one before. Raising it roughens the ground."),
+        key("slope", Number(range(-10.0, 10.0)), Num(0.0), "m/m", "Fall along x. Raising it makes fluid run faster."),
+        key("cell", Number(LENGTH), Absent("scale / 24"), "m",
+            "Distance of the samples. Raising it coarsens the ground."),
+        key("valley", Kind::Table(&VALLEY), Absent("none"), "", "A valley along x, in the middle."),
+    ],
+    groups: &[],
+};
+
+static VALLEY: Table = Table {
+    name: "valley",
+    doc: "A winding valley with a flat bed.",
+    keys: &[
+        key("depth", Number(range(0.0, 1e5)), Required, "m", "Height of its banks above the bed. Raising it makes them steeper."),
+        key("width", Number(LENGTH), Required, "m", "Width of its bed."),
+        key("bank", Number(LENGTH), Required, "m", "Width of each bank. Raising it makes them gentler."),
+        key("meander", Number(range(0.0, 1e7)), Num(0.0), "m", "How far it winds aside at most."),
+        key("bend", Number(LENGTH), Absent("size of the terrain along x / 2"), "m", "Length of a bend."),
+    ],
+    groups: &[],
 };

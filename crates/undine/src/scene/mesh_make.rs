@@ -12,6 +12,13 @@ const MAX_SUBDIVISIONS: u32 = 10;
 impl TriMesh {
     /// An icosahedron whose triangles are split in four `subdivisions` times (at most 10), corners on the sphere.
     pub fn icosphere(center: DVec3, radius: f64, subdivisions: u32) -> Self {
+        let (vertices, triangles) = Self::icosphere_parts(subdivisions);
+        let vertices: Vec<DVec3> = vertices.into_iter().map(|v| center + radius * v).collect();
+        Self::from_parts(&vertices, triangles)
+    }
+
+    /// Corners and triangles of the unit icosphere.
+    pub(super) fn icosphere_parts(subdivisions: u32) -> (Vec<DVec3>, Vec<[u32; 3]>) {
         let g = (1.0 + 5.0_f64.sqrt()) / 2.0;
         let mut vertices: Vec<DVec3> = Vec::from(
             [
@@ -53,8 +60,7 @@ impl TriMesh {
                 })
                 .collect();
         }
-        let vertices: Vec<DVec3> = vertices.into_iter().map(|v| center + radius * v).collect();
-        Self::from_parts(&vertices, triangles)
+        (vertices, triangles)
     }
 
     /// An axis-aligned box of twelve triangles.

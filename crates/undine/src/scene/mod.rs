@@ -20,6 +20,7 @@ pub mod heightfield;
 #[rustfmt::skip] // a table reads better as one
 mod keys;
 mod load;
+pub mod made;
 pub mod mesh;
 pub mod mesh_io;
 mod mesh_make;
@@ -281,6 +282,10 @@ pub struct Boundary {
     pub adhesion: f64,
     /// How it moves.
     pub motion: Motion,
+    /// Colour in pictures, linear RGB.
+    pub color: Option<[f64; 3]>,
+    /// Seen through in pictures.
+    pub clear: bool,
 }
 
 /// Motion of a wall; both parts may be given.

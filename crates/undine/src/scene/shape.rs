@@ -81,6 +81,23 @@ impl Crossing {
 }
 
 impl Shape {
+    /// The shape at another place.
+    #[must_use]
+    pub fn moved(&self, offset: DVec3) -> Self {
+        let mut moved = self.clone();
+        match &mut moved {
+            Self::Box { min, max } => {
+                *min += offset;
+                *max += offset;
+            }
+            Self::Sphere { center, .. } | Self::Disc { center, .. } => *center += offset,
+            Self::Cylinder { base, .. } => *base += offset,
+            Self::Mesh(mesh) => *mesh = Arc::new(mesh.transformed(1.0, DVec3::ZERO, offset)),
+            Self::Heightfield(field) => *field = Arc::new(field.moved(offset)),
+        }
+        moved
+    }
+
     /// The smallest box around the surface. A heightfield's ground reaches below it without end.
     pub fn bounds(&self) -> Aabb {
         match self {

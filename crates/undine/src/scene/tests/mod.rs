@@ -1,6 +1,7 @@
 //! Tests of the reader as a whole.
 
 mod events;
+mod made;
 mod mutations;
 mod overrides;
 mod reading;
@@ -10,13 +11,16 @@ use std::path::Path;
 
 use glam::DVec3;
 
-use super::files::{Files, Placement};
+use super::files::{Files, Model, Placement};
 use super::mesh::TriMesh;
 use super::shape::Heightfield;
 use super::{Loaded, Scene, SceneError};
 
-/// A scene that uses every key.
+/// A scene that uses every key but those of [`MADE`].
 const FULL: &str = include_str!("full.toml");
+
+/// The keys of shapes made by code; apart, since they take a while to make.
+const MADE: &str = include_str!("made.toml");
 
 /// The smallest scene.
 const SMALL: &str = "[model]\nspacing = 0.1\n[[fluid]]\n";
@@ -32,6 +36,10 @@ impl Files for FakeFiles {
         let corners = [DVec3::ZERO, DVec3::X, DVec3::Y, DVec3::Z];
         let mesh = TriMesh::new(corners.to_vec(), vec![[0, 2, 1], [0, 3, 2], [0, 1, 3], [1, 2, 3]]);
         Ok(placement.apply(&mesh.unwrap()))
+    }
+
+    fn model(&self, _model: Model, placement: &Placement) -> TriMesh {
+        placement.apply(&TriMesh::cuboid(DVec3::ZERO, DVec3::ONE))
     }
 
     fn heightfield(&self, path: &Path, origin: DVec3, size: [f64; 2]) -> Result<Heightfield, String> {

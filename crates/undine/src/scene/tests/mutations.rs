@@ -95,7 +95,13 @@ proptest! {
 
 #[test]
 fn each_number_may_be_any_number_of_the_wild_ones() {
-    let parts = tokens(FULL);
+    for text in [FULL, MADE] {
+        each_number(text);
+    }
+}
+
+fn each_number(text: &str) {
+    let parts = tokens(text);
     for place in (0..parts.len()).filter(|i| parts[*i].parse::<f64>().is_ok()) {
         for number in NUMBERS {
             let mut parts = parts.clone();

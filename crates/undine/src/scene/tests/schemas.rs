@@ -123,6 +123,7 @@ fn every_built_in_scene_satisfies_the_schema() {
         assert!(valid(&to_json(scene.text), &schema, &schema), "{}", scene.name);
     }
     assert!(valid(&to_json(FULL), &schema, &schema));
+    assert!(valid(&to_json(MADE), &schema, &schema));
     assert_eq!(parse(&file(&to_json(FULL))).unwrap().scene, read(FULL), "JSON and back is the same scene");
 }
 
@@ -179,8 +180,8 @@ fn every_key_is_documented_and_the_full_scene_uses_it() {
         for key in table.keys {
             assert!(key.doc.ends_with('.'), "{}.{}", table.name, key.name);
             let word = |c: char| !(c.is_alphanumeric() || c == '_');
-            let used =
-                FULL.split(word).any(|part| part == key.name) || ["smoothing", "center"].contains(&key.name);
+            let used = [FULL, MADE].iter().any(|text| text.split(word).any(|part| part == key.name))
+                || ["smoothing", "center"].contains(&key.name);
             assert!(used, "full.toml does not use {}.{}", table.name, key.name);
             if let crate::scene::spec::Kind::Table(inner) | crate::scene::spec::Kind::Tables(inner, _) =
                 key.kind
