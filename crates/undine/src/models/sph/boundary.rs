@@ -30,9 +30,10 @@ use crate::checkpoint::{CheckpointError, CheckpointReader, CheckpointWriter};
 use crate::models::Around;
 use crate::models::springs::Solids;
 use crate::neighbors::{Grid, Period};
+use crate::scene::aabb::Aabb;
 use crate::scene::{Scene, WallKind};
 use crate::state::particles::Particles;
-use crate::walls::{SampleError, Walls};
+use crate::walls::{Sample, SampleError, Walls};
 
 /// Layers of boundary particles for a support of so many spacings. The deepest that fluid at rest can see; one more would
 /// be seen only by what is about to enter the wall, and faintly.
@@ -88,7 +89,8 @@ impl Boundary {
             still.extend(faces::origins(scene, params.spacing));
             for body in walls.samples(params.spacing, layers(params.h / params.spacing))? {
                 let b = &scene.boundaries[body.wall];
-                let origins = body.samples.iter().map(|s| Origin {
+                let once = window(&body.samples, body.moves.then_some(period.as_ref()).flatten());
+                let origins = body.samples.iter().filter(|s| once.contains(s.position)).map(|s| Origin {
                     owner: Owner::Wall(body.wall as u32, s.position),
                     normal: s.normal,
                     depth: s.depth,
@@ -225,4 +227,18 @@ impl Boundary {
         }
         Ok(())
     }
+}
+
+/// The samples of a moving wall that is longer than the period it moves in would come back over themselves: those within
+/// one period are all of them.
+fn window(samples: &[Sample], period: Option<&Period>) -> Aabb {
+    let mut window = Aabb { min: DVec3::NEG_INFINITY, max: DVec3::INFINITY };
+    if let Some(period) = period {
+        let lowest = samples.iter().fold(DVec3::INFINITY, |low, s| low.min(s.position));
+        for a in (0..3).filter(|a| period.axes[*a]) {
+            let length = period.max[a] - period.min[a];
+            window.max[a] = lowest[a] + length * (1.0 - 1e-9);
+        }
+    }
+    window
 }
