@@ -426,9 +426,12 @@ impl Walls {
     }
 
     /// Müller's collision (3.4): a particle that moved from `from` to `to` is pushed out of what it entered and
-    /// its normal velocity is reflected. Returns the place it ends at.
+    /// its normal velocity is reflected. Returns the place it ends at. Without `bodies` only the domain's faces count.
     #[inline]
-    pub fn collide(&self, from: DVec3, to: DVec3, velocity: &mut DVec3, dt: f64) -> DVec3 {
+    pub fn collide(&self, from: DVec3, to: DVec3, velocity: &mut DVec3, dt: f64, bodies: bool) -> DVec3 {
+        if !bodies || self.walls.is_empty() {
+            return self.push_inside(to, velocity);
+        }
         let mut p = to;
         for wall in &self.walls {
             if let Body::Sheet(shape) = &wall.body {
@@ -458,6 +461,12 @@ impl Walls {
             }
         }
         // Last, because nothing may leave the domain.
+        self.push_inside(p, velocity)
+    }
+
+    /// Into the faces of the domain.
+    #[inline]
+    fn push_inside(&self, mut p: DVec3, velocity: &mut DVec3) -> DVec3 {
         if let Some(d) = self.domain.as_ref().filter(|_| !self.inside.contains(p)) {
             for &(a, upper) in &self.faces {
                 let end = if upper { d.max[a] } else { d.min[a] };

@@ -26,6 +26,9 @@ pub struct Particles {
     pub id: Vec<u32>,
     /// Index of the fluid each belongs to.
     pub fluid: Vec<u8>,
+    /// Whether a wall may be so close that the next step could end in it: 1, or 0 where the last step saw that there is
+    /// none. In the order of the last sort, which does not move it.
+    pub near_wall: Vec<u8>,
     /// Number the next particle gets.
     pub next_id: u32,
     scratch: Scratch,
@@ -67,6 +70,7 @@ impl Particles {
         self.density.reserve_exact(more);
         self.id.reserve_exact(more);
         self.fluid.reserve_exact(more);
+        self.near_wall.reserve_exact(more);
     }
 
     /// Adds a particle at the end.
@@ -79,6 +83,7 @@ impl Particles {
         self.density.push(1.0);
         self.id.push(self.next_id);
         self.fluid.push(fluid);
+        self.near_wall.push(1);
         self.next_id = self.next_id.wrapping_add(1);
     }
 
@@ -97,6 +102,7 @@ impl Particles {
                     self.density[kept] = self.density[i];
                     self.id[kept] = self.id[i];
                     self.fluid[kept] = self.fluid[i];
+                    self.near_wall[kept] = self.near_wall[i];
                 }
                 kept += 1;
             }
@@ -109,6 +115,7 @@ impl Particles {
         self.density.truncate(kept);
         self.id.truncate(kept);
         self.fluid.truncate(kept);
+        self.near_wall.truncate(kept);
         n - kept
     }
 

@@ -160,10 +160,14 @@ impl Boundary {
         }
     }
 
-    /// Adds what boundary particles add to the sums of a block of fluid, its first particle being `first`.
-    pub fn rates(&self, block: usize, work: &Work, first: usize, out: &mut [Rate]) {
+    /// Adds what boundary particles add to the sums of a block of fluid, its first particle being `first`; `near` says
+    /// where a step may end in a wall.
+    pub fn rates(&self, block: usize, work: &Work, first: usize, out: &mut [Rate], near: &mut [u8]) {
+        // Walls without particles may be anywhere.
+        near.fill(u8::from(self.kind == WallKind::Layers));
         for set in self.sets() {
-            pairs::rates(&set.seen[block], set, &work.records[first..], out);
+            let own = &work.records[first..];
+            pairs::rates(&set.seen[block], set, own, self.constants.unit, out, near);
         }
     }
 

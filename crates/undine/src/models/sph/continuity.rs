@@ -101,7 +101,7 @@ impl Continuity {
         walls: (&WallKernels, &Boundary),
     ) {
         let (walls, boundary) = walls;
-        let Particles { x, y, z, velocity, density, .. } = particles;
+        let Particles { x, y, z, velocity, density, near_wall, .. } = particles;
         let (x, y, z, velocity) = (&x[..], &y[..], &z[..], &velocity[..]);
         let mut surface = std::mem::take(&mut work.surface);
         surface.resize(work.len(), [0.0; 4]);
@@ -114,44 +114,50 @@ impl Continuity {
             surface.par_chunks_mut(BLOCK),
             compression.par_chunks_mut(BLOCK),
             found.par_iter_mut(),
+            near_wall.par_chunks_mut(BLOCK),
         );
-        blocks.into_par_iter().enumerate().for_each(|(block, (density, surface, compression, found))| {
-            let first = block * BLOCK;
-            let range = first..first + density.len();
-            prefetch(&x[range.clone()]);
-            prefetch(&y[range.clone()]);
-            prefetch(&z[range.clone()]);
-            prefetch(&velocity[range]);
-            prefetch(density);
-            let mut sums = [Rate::default(); BLOCK];
-            self.pairs(work, grid, first, &mut sums[..density.len()], found);
-            boundary.rates(block, work, first, &mut sums[..density.len()]);
-            for (k, rho) in density.iter_mut().enumerate() {
-                let i = first + k;
-                let p = DVec3::new(x[i], y[i], z[i]);
-                let mut rate = self.rate * sums[k].convergence;
-                // ∇c h, pointing into the fluid.
-                let mut n = sums[k].color.map(|v| -v * self.color);
-                let mut held = 0.0;
-                if walls.is_near(around.walls, p) {
-                    let wall = walls.rate(around.walls, p, glam::Vec3::from(velocity[i]).as_dvec3());
-                    rate += wall.rate;
-                    held = wall.density;
-                    n = std::array::from_fn(|a| n[a] + wall.color[a] as f32);
+        blocks.into_par_iter().enumerate().for_each(
+            |(block, (density, surface, compression, found, near))| {
+                let first = block * BLOCK;
+                let range = first..first + density.len();
+                prefetch(&x[range.clone()]);
+                prefetch(&y[range.clone()]);
+                prefetch(&z[range.clone()]);
+                prefetch(&velocity[range]);
+                prefetch(density);
+                let mut sums = [Rate::default(); BLOCK];
+                self.pairs(work, grid, first, &mut sums[..density.len()], found);
+                boundary.rates(block, work, first, &mut sums[..density.len()], near);
+                for (k, rho) in density.iter_mut().enumerate() {
+                    let i = first + k;
+                    let p = DVec3::new(x[i], y[i], z[i]);
+                    let mut rate = self.rate * sums[k].convergence;
+                    // ∇c h, pointing into the fluid.
+                    let mut n = sums[k].color.map(|v| -v * self.color);
+                    let mut held = 0.0;
+                    if walls.is_near(around.walls, p) {
+                        let wall = walls.rate(around.walls, p, glam::Vec3::from(velocity[i]).as_dvec3());
+                        rate += wall.rate;
+                        held = wall.density;
+                        n = std::array::from_fn(|a| n[a] + wall.color[a] as f32);
+                    }
+                    let rate = *rho * rate;
+                    *rho += self.dt * (rate + self.diffusion * sums[k].diffusion);
+                    let length = (n[0] * n[0] + n[1] * n[1] + n[2] * n[2]).sqrt();
+                    if length < SURFACE {
+                        *rho += self.pull * (self.sum * sums[k].sum + held - *rho);
+                    }
+                    *rho = rho.clamp(LEAST, MOST);
+                    compression[k] = *rho - 1.0 + (self.bulk * rate).clamp(-0.05, 0.05);
+                    let root = 1.0 / length.sqrt();
+                    surface[k] = if length > SURFACE {
+                        [n[0] * root, n[1] * root, n[2] * root, length]
+                    } else {
+                        [0.0; 4]
+                    };
                 }
-                let rate = *rho * rate;
-                *rho += self.dt * (rate + self.diffusion * sums[k].diffusion);
-                let length = (n[0] * n[0] + n[1] * n[1] + n[2] * n[2]).sqrt();
-                if length < SURFACE {
-                    *rho += self.pull * (self.sum * sums[k].sum + held - *rho);
-                }
-                *rho = rho.clamp(LEAST, MOST);
-                compression[k] = *rho - 1.0 + (self.bulk * rate).clamp(-0.05, 0.05);
-                let root = 1.0 / length.sqrt();
-                surface[k] =
-                    if length > SURFACE { [n[0] * root, n[1] * root, n[2] * root, length] } else { [0.0; 4] };
-            }
-        });
+            },
+        );
         work.records.par_chunks_mut(8 * BLOCK).enumerate().for_each(|(block, records)| {
             for (k, r) in records.iter_mut().enumerate() {
                 let i = 8 * BLOCK * block + k;

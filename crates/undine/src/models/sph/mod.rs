@@ -49,6 +49,9 @@ use crate::walls::SampleError;
 /// A particle faster than this many speeds of sound is running away.
 const RUNAWAY: f64 = 10.0;
 
+/// A particle that moves by more than this in a step, in spacings, is held against all walls, near or not.
+const HOP: f64 = 0.15;
+
 /// No run gets a particle so far, m.
 const FARTHEST: f64 = 1e18;
 
@@ -107,15 +110,17 @@ impl Sph {
     fn advance(&mut self, dt: f64, around: &Around) -> bool {
         let half = (0.5 * dt) as f32;
         let period = self.period;
-        let Particles { x, y, z, velocity, acceleration, .. } = &mut self.particles;
+        let Particles { x, y, z, velocity, acceleration, near_wall, .. } = &mut self.particles;
+        let hop2 = (HOP * self.params.spacing / dt).powi(2);
         let blocks = (
             x.par_chunks_mut(BLOCK),
             y.par_chunks_mut(BLOCK),
             z.par_chunks_mut(BLOCK),
             velocity.par_chunks_mut(BLOCK),
             acceleration.par_chunks(BLOCK),
+            near_wall.par_chunks(BLOCK),
         );
-        let somewhere = blocks.into_par_iter().map(|(x, y, z, velocity, acceleration)| {
+        let somewhere = blocks.into_par_iter().map(|(x, y, z, velocity, acceleration, near_wall)| {
             // No number once any of them is none.
             let mut sum = 0.0;
             for (k, v) in velocity.iter_mut().enumerate() {
@@ -124,7 +129,8 @@ impl Sph {
                 let mut fast = kicked.as_dvec3();
                 let before = fast;
                 let from = DVec3::new(x[k], y[k], z[k]);
-                let mut p = around.walls.collide(from, from + fast * dt, &mut fast, dt);
+                let bodies = near_wall[k] != 0 || fast.length_squared() > hop2;
+                let mut p = around.walls.collide(from, from + fast * dt, &mut fast, dt, bodies);
                 p = wrap(p, period.as_ref());
                 if fast != before {
                     *v = fast.as_vec3().to_array();
@@ -329,6 +335,7 @@ impl Solver for Sph {
         out.put_f32s(&p.density)?;
         out.put_u32s(&p.id)?;
         out.put_u8s(&p.fluid)?;
+        out.put_u8s(&p.near_wall)?;
         out.put_f32s(&[self.extremes.speed2, self.extremes.acceleration2])?;
         for f in &self.params.fluids {
             out.put_f64s(&[f.viscosity, f.tension])?;
@@ -350,6 +357,7 @@ impl Solver for Sph {
         p.density = from.get_f32s()?;
         p.id = from.get_u32s()?;
         p.fluid = from.get_u8s()?;
+        p.near_wall = from.get_u8s()?;
         let lengths = [
             p.x.len(),
             p.y.len(),
@@ -358,6 +366,7 @@ impl Solver for Sph {
             p.acceleration.len(),
             p.density.len(),
             p.id.len(),
+            p.near_wall.len(),
         ];
         if lengths.iter().any(|l| *l != n) || p.fluid.len() != n {
             return Err(damaged("particle arrays differ in length"));

@@ -66,7 +66,7 @@ impl Sph {
             let mut sums = [Rate::default(); BLOCK];
             let sums = &mut sums[..x.len()];
             c.pairs(work, grid, first, sums, &mut Found::default());
-            boundary.rates(block, work, first, sums);
+            boundary.rates(block, work, first, sums, &mut [0; BLOCK][..sums.len()]);
             let mut pushes = [[0.0; 3]; BLOCK];
             let pushes = &mut pushes[..x.len()];
             forces.pairs(work, grid, fluid, first, pushes, None);
@@ -89,7 +89,7 @@ impl Sph {
                 }
                 let shift = (push * SHIFT).clamp_length_max(MOST);
                 let mut at_rest = DVec3::ZERO;
-                let to = around.walls.collide(from, from + shift * spacing, &mut at_rest, 0.0);
+                let to = around.walls.collide(from, from + shift * spacing, &mut at_rest, 0.0, true);
                 greatest = greatest.max(to.distance(from) / spacing);
                 [x[k], y[k], z[k]] = crate::neighbors::wrap(to, period.as_ref()).to_array();
             }

@@ -237,6 +237,8 @@ fn keep_out(state: &mut Springs, before: &[DVec3], walls: &Walls, dt: f64) {
     let Springs { position, velocity, pinned, .. } = state;
     let nodes = position.par_iter_mut().zip(velocity).with_min_len(512);
     nodes.zip(before.par_iter().zip(pinned)).filter(|(_, (_, pinned))| !**pinned).for_each(
-        |((position, velocity), (before, _))| *position = walls.collide(*before, *position, velocity, dt),
+        |((position, velocity), (before, _))| {
+            *position = walls.collide(*before, *position, velocity, dt, true)
+        },
     );
 }

@@ -7,18 +7,43 @@ use super::super::work::{PRESSURE, Record, VOLUME};
 use super::Constants;
 use super::seen::{Seen, Walk};
 use super::set::Set;
+use glam::Vec3;
+
 use crate::kernels::Cored;
 use crate::neighbors::BUNCH;
 use crate::scene::WallKind;
 use crate::simd::{Lanes, widest};
 
-/// Adds to the sums of the continuity pass: walls count as filled with fluid that moves with them.
-pub fn rates(seen: &Seen, set: &Set, own: &[Record], out: &mut [Rate]) {
-    widest!(rates_in(seen: &Seen, set: &Set, own: &[Record], out: &mut [Rate]));
+/// Fluid whose distance to the surface of a wall is less than this, in spacings, is so near that a step may end in the wall.
+const NEAR: f32 = 0.2;
+
+/// Adds to the sums of the continuity pass: walls count as filled with fluid that moves with them. Sets `near` where a step
+/// may end in a wall.
+pub fn rates(seen: &Seen, set: &Set, own: &[Record], unit: f32, out: &mut [Rate], near: &mut [u8]) {
+    widest!(rates_in(
+        seen: &Seen,
+        set: &Set,
+        own: &[Record],
+        unit: f32,
+        out: &mut [Rate],
+        near: &mut [u8],
+    ));
+}
+
+/// Whether a point is near the surface of a wall, judged by the planes through the listed boundary particles.
+fn is_near(set: &Set, list: &List, p: [f32; 3], unit: f32) -> bool {
+    list.index[..list.len].iter().any(|&j| {
+        let r = &set.work.records[j as usize];
+        let d = Vec3::new(p[0] - r[0], p[1] - r[1], p[2] - r[2]);
+        let [x, y, z, depth] = set.face[j as usize];
+        d.length_squared() < 1.44 * unit * unit && d.dot(Vec3::new(x, y, z)) - depth < NEAR * unit
+    })
 }
 
 #[inline(always)]
-fn rates_in<L: Lanes>(seen: &Seen, set: &Set, own: &[Record], out: &mut [Rate]) {
+fn rates_in<L: Lanes>(seen: &Seen, set: &Set, own: &[Record], unit: f32, out: &mut [Rate], near: &mut [u8]) {
+    // A point on the surface is nearer than this to a sample, whose distances are at most 1.2 spacings.
+    let close = L::splat(1.0 - 1.1 * unit * unit);
     let mut lists: [List; BUNCH] = Default::default();
     let mut walk = Walk::default();
     let (zero, one) = (L::splat(0.0), L::splat(1.0));
@@ -31,7 +56,7 @@ fn rates_in<L: Lanes>(seen: &Seen, set: &Set, own: &[Record], out: &mut [Rate]) 
             let q = [L::splat(p[0]), L::splat(p[1]), L::splat(p[2])];
             let v = [L::splat(own[i][4]), L::splat(own[i][5]), L::splat(own[i][6])];
             let mut sums = [zero; 5];
-            let mut at = 0;
+            let (mut at, mut closer) = (0, 0);
             while at < list.len {
                 // SAFETY: numbers in the list are below that of the last record, with which it is filled up.
                 let [x, y, z, _, vx, vy, vz, volume] =
@@ -40,6 +65,7 @@ fn rates_in<L: Lanes>(seen: &Seen, set: &Set, own: &[Record], out: &mut [Rate]) 
                 let d = [q[0].sub(x), q[1].sub(y), q[2].sub(z)];
                 let r2 = d[2].mul_add(d[2], d[1].mul_add(d[1], d[0].mul(d[0])));
                 let w = one.sub(r2).max(zero);
+                closer |= close.below(w);
                 let w2 = w.mul(w);
                 let dv = [vx.sub(v[0]), vy.sub(v[1]), vz.sub(v[2])];
                 let closing = dv[2].mul_add(d[2], dv[1].mul_add(d[1], dv[0].mul(d[0])));
@@ -52,6 +78,9 @@ fn rates_in<L: Lanes>(seen: &Seen, set: &Set, own: &[Record], out: &mut [Rate]) 
                 let term = w3.mul(w3).mul_add(L::splat(Cored::CORE as f32), w3);
                 sums[4] = term.mul_add(volume, sums[4]);
                 at += L::N;
+            }
+            if closer != 0 && is_near(set, list, p, unit) {
+                near[i] = 1;
             }
             let rate = &mut out[i];
             rate.convergence += sums[0].sum();

@@ -144,8 +144,8 @@ impl Set {
 
     /// Puts the particles where their walls are, and sorts them.
     pub fn pose(&mut self, walls: &Walls, solids: &Solids, period: Option<&Period>) {
-        let now: Vec<_> = self.origins.iter().map(|o| o.now(walls, solids)).collect();
-        let places: Vec<DVec3> = now.iter().map(|n| wrap(n.0, period)).collect();
+        let now: Vec<_> = self.origins.par_iter().map(|o| o.now(walls, solids)).collect();
+        let places: Vec<DVec3> = now.par_iter().map(|n| wrap(n.0, period)).collect();
         let unsorted: [Vec<f64>; 3] = std::array::from_fn(|a| places.iter().map(|p| p[a]).collect());
         let view = [&unsorted[0][..], &unsorted[1], &unsorted[2]];
         self.grid.fit(view, period);
@@ -157,26 +157,34 @@ impl Set {
         let position = [&self.position[0][..], &self.position[1], &self.position[2]];
         self.near.lay(position, self.h, period);
         self.work.place(&self.grid, position);
-        self.velocity.clear();
-        self.acceleration.clear();
-        self.face.clear();
-        self.adhesion.clear();
         let sticks = self.origins.iter().any(|o| o.adhesion != 0.0);
-        for (j, &k) in self.order.iter().enumerate() {
-            let o = &self.origins[k as usize];
-            let (_, motion, normal) = &now[k as usize];
-            let v = motion.velocity.as_vec3().to_array();
-            self.velocity.push(v);
-            self.acceleration.push(motion.acceleration.as_vec3().to_array());
+        let n = self.origins.len();
+        self.velocity.resize(n, [0.0; 3]);
+        self.acceleration.resize(n, [0.0; 3]);
+        self.face.resize(n, [0.0; 4]);
+        self.adhesion.resize(if sticks { n } else { 0 }, 0.0);
+        let (order, origins, carried, volume, h) =
+            (&self.order, &self.origins, &self.carried, &self.volume, self.h);
+        let arrays = (
+            order.par_iter(),
+            self.velocity.par_iter_mut(),
+            self.acceleration.par_iter_mut(),
+            self.face.par_iter_mut(),
+            self.work.records[..n].par_iter_mut(),
+        );
+        arrays.into_par_iter().with_min_len(BLOCK).for_each(|(&k, velocity, acceleration, face, record)| {
+            let k = k as usize;
+            let (_, motion, normal) = &now[k];
+            *velocity = motion.velocity.as_vec3().to_array();
+            *acceleration = motion.acceleration.as_vec3().to_array();
             let n = normal.as_vec3();
-            self.face.push([n.x, n.y, n.z, (o.depth / self.h) as f32]);
-            if sticks {
-                self.adhesion.push(o.adhesion as f32);
-            }
-            let record = &mut self.work.records[j];
-            record[4..7].copy_from_slice(&v);
-            record[VOLUME] = self.volume[k as usize];
-            record[PRESSURE] = self.carried.get(k as usize).copied().unwrap_or(0.0);
+            *face = [n.x, n.y, n.z, (origins[k].depth / h) as f32];
+            record[4..7].copy_from_slice(velocity);
+            record[VOLUME] = volume[k];
+            record[PRESSURE] = carried.get(k).copied().unwrap_or(0.0);
+        });
+        for (sticky, &k) in self.adhesion.iter_mut().zip(&self.order) {
+            *sticky = self.origins[k as usize].adhesion as f32;
         }
         self.touched.resize_with(self.origins.len(), Default::default);
         self.touched.iter_mut().for_each(|t| *t.get_mut() = false);
