@@ -41,6 +41,8 @@ artificial_viscosity = 0.05
 cfl = 1
 restitution = 0.1
 walls = "lennard-jones"
+viscous_step = "implicit"
+integrator = "velocity-verlet"
 [[fluid]]
 name = "water"
 density = 1000

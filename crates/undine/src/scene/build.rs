@@ -93,12 +93,16 @@ fn build_model(model: &Reader) -> Model {
             },
             pressure: PressureKind::StateEquation,
             restitution: model.number("restitution"),
-            walls: WallKind::NAMES
-                .iter()
-                .position(|n| *n == model.text("walls"))
-                .map_or(WallKind::Particles, |k| WallKind::ALL[k]),
+            walls: chosen(model.text("walls"), &WallKind::NAMES, &WallKind::ALL),
+            viscous_step: chosen(model.text("viscous_step"), &ViscousStep::NAMES, &ViscousStep::ALL),
+            integrator: chosen(model.text("integrator"), &Integrator::NAMES, &Integrator::ALL),
         },
     }
+}
+
+/// What a word of a choice stands for; the first where the check has found fault with it.
+fn chosen<T: Copy>(word: &str, names: &[&str], all: &[T]) -> T {
+    all[names.iter().position(|n| *n == word).unwrap_or(0)]
 }
 
 /// A mass by hand sets the distance of particles at rest density, which the support must still fit.

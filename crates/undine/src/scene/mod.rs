@@ -174,6 +174,44 @@ pub struct SphOptions {
     pub restitution: f64,
     /// What keeps fluid out of walls and slows it along them.
     pub walls: WallKind,
+    /// How the viscous step is made.
+    pub viscous_step: ViscousStep,
+    /// How time is integrated.
+    pub integrator: Integrator,
+}
+
+/// How the viscous step is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ViscousStep {
+    /// Implicit where that allows much longer steps.
+    Auto,
+    /// With all other forces; the step falls with the viscosity.
+    Explicit,
+    /// After them, by solving for all velocities at once; the step does not depend on the viscosity.
+    Implicit,
+}
+
+impl ViscousStep {
+    /// Their words in a scene file.
+    pub const NAMES: [&'static str; 3] = ["auto", "explicit", "implicit"];
+    /// In the order of their words.
+    pub const ALL: [ViscousStep; 3] = [ViscousStep::Auto, ViscousStep::Explicit, ViscousStep::Implicit];
+}
+
+/// How time is integrated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Integrator {
+    /// Kick, drift, kick (Müller 2003, 3.6): forces see velocities at half the step.
+    LeapFrog,
+    /// Velocity Verlet (Bayraktar 2010, eq. 15): the same, but forces see velocities taken on to the end of the step.
+    VelocityVerlet,
+}
+
+impl Integrator {
+    /// Their words in a scene file.
+    pub const NAMES: [&'static str; 2] = ["leap-frog", "velocity-verlet"];
+    /// In the order of their words.
+    pub const ALL: [Integrator; 2] = [Integrator::LeapFrog, Integrator::VelocityVerlet];
 }
 
 /// What keeps fluid out of walls and slows it along them.

@@ -144,9 +144,9 @@ impl Boundary {
     }
 
     /// Sums what the force pass did to the fluid around mass-spring bodies, as forces on their nodes.
-    pub fn react(&mut self, work: &Work, grid: &Grid, fluid: &[u8], forces: &Forces) {
+    pub fn react(&mut self, work: &Work, grid: &Grid, particles: &Particles, forces: &Forces) {
         if let Some(set) = &self.skin {
-            skin::react(set, (work, grid, fluid), forces, &self.constants, &mut self.reaction);
+            skin::react(set, (work, grid, particles), forces, &self.constants, &mut self.reaction);
         }
     }
 
@@ -179,6 +179,22 @@ impl Boundary {
             if *kind == WallKind::EvolvedDensity {
                 set.carry();
             }
+        }
+    }
+
+    /// What holds a block of fluid in the implicit viscous step: Σ k (1 + s/d) v_b, and Σ k (1 + s/d), kg/s.
+    pub fn hold(
+        &self,
+        block: usize,
+        work: &Work,
+        fluid: &[u8],
+        first: usize,
+        forces: &Forces,
+        out: &mut [[f32; 4]],
+    ) {
+        for set in self.sets() {
+            let own = (&work.records[first..], &fluid[first..]);
+            pairs::hold(&set.seen[block], set, own, forces, self.constants.unit, out);
         }
     }
 

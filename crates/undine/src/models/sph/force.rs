@@ -57,6 +57,8 @@ pub struct FluidConstants {
     density: f32,
     /// Viscous force per velocity difference and kernel polynomial, N s/m.
     pub viscosity: f32,
+    /// The same, where viscosity is left to the implicit step; the other one is then zero.
+    pub thick: f32,
     /// Artificial viscous force per closing speed × distance and kernel polynomial.
     pub damping: f32,
     /// Capillary force per |n| h of the surface and kernel polynomial, N.
@@ -138,7 +140,8 @@ impl Forces {
                     FluidConstants {
                         per_mass: (1.0 / f.mass) as f32,
                         density: f.density as f32,
-                        viscosity: (f.viscosity * viscosity) as f32,
+                        viscosity: if p.implicit { 0.0 } else { (f.viscosity * viscosity) as f32 },
+                        thick: if p.implicit { (f.viscosity * viscosity) as f32 } else { 0.0 },
                         damping: (impedance * damping) as f32,
                         stress: (f.tension * stress) as f32,
                         calm: (p.calm(f) * calm) as f32,

@@ -16,6 +16,7 @@ pub mod boundary;
 pub mod continuity;
 pub mod density;
 pub mod force;
+pub mod implicit;
 pub mod lists;
 pub mod naive;
 pub mod normals;
@@ -33,6 +34,7 @@ use rayon::prelude::*;
 use self::boundary::Boundary;
 use self::continuity::Continuity;
 use self::force::{Extremes, Forces};
+use self::implicit::Implicit;
 use self::params::Params;
 use self::pressure::{PressureStep, StateEquation};
 use self::wall_kernels::WallKernels;
@@ -65,6 +67,7 @@ pub struct Sph {
     work: Work,
     walls: WallKernels,
     boundary: Boundary,
+    implicit: Implicit,
     forces: Forces,
     extremes: Extremes,
     period: Option<Period>,
@@ -88,6 +91,7 @@ impl Sph {
             work: Work::default(),
             walls: WallKernels::new(&params),
             boundary: Boundary::new(scene, &params)?,
+            implicit: Implicit::default(),
             forces: Forces::new(&params, tension),
             extremes: Extremes::default(),
             period: crate::walls::period(scene),
@@ -220,7 +224,10 @@ impl Sph {
 impl Solver for Sph {
     fn step_limit(&self) -> StepLimit {
         let e = &self.extremes;
-        self.params.step_limit(f64::from(e.speed2).sqrt(), f64::from(e.acceleration2).sqrt())
+        let speed = f64::from(e.speed2).sqrt();
+        let limit = self.params.step_limit(speed, f64::from(e.acceleration2).sqrt());
+        let viscous = self.params.implicit_limit(speed, self.implicit.change.into());
+        if viscous < limit.step { StepLimit { step: viscous, name: "viscous" } } else { limit }
     }
 
     fn step(&mut self, dt: f64, around: &Around, passes: &mut Passes) -> Result<(), Trouble> {
@@ -229,8 +236,14 @@ impl Solver for Sph {
         }
         self.sort_and_sum(dt, around, passes);
         passes.time("force", || self.forces(around, (0.5 * dt) as f32));
+        if self.params.implicit {
+            passes.time("viscosity", || {
+                let Sph { implicit, forces, work, boundary, particles, .. } = self;
+                implicit.apply(dt, forces, work, boundary, particles);
+            });
+        }
         passes.time("walls", || {
-            self.boundary.react(&self.work, &self.grid, &self.particles.fluid, &self.forces);
+            self.boundary.react(&self.work, &self.grid, &self.particles, &self.forces);
         });
         self.guard(around.time)
     }
@@ -306,7 +319,10 @@ impl Solver for Sph {
     fn set_fluid(&mut self, fluid: usize, key: &str, value: f64) -> bool {
         let Some(f) = self.params.fluids.get_mut(fluid) else { return false };
         match key {
-            "viscosity" => f.viscosity = value,
+            "viscosity" => {
+                f.viscosity = value;
+                self.params.choose_viscous_step();
+            }
             "surface_tension" => f.tension = value,
             _ => return false,
         }
@@ -336,7 +352,7 @@ impl Solver for Sph {
         out.put_u32s(&p.id)?;
         out.put_u8s(&p.fluid)?;
         out.put_u8s(&p.near_wall)?;
-        out.put_f32s(&[self.extremes.speed2, self.extremes.acceleration2])?;
+        out.put_f32s(&[self.extremes.speed2, self.extremes.acceleration2, self.implicit.change])?;
         for f in &self.params.fluids {
             out.put_f64s(&[f.viscosity, f.tension])?;
         }
@@ -383,12 +399,14 @@ impl Solver for Sph {
             return Err(damaged("a particle's motion is no number"));
         }
         let extremes = from.get_f32s()?;
-        let [speed2, acceleration2] = extremes[..] else { return Err(damaged("step statistics")) };
+        let [speed2, acceleration2, change] = extremes[..] else { return Err(damaged("step statistics")) };
         for f in &mut self.params.fluids {
             let values = from.get_f64s()?;
             let [viscosity, tension] = values[..] else { return Err(damaged("fluid parameters")) };
             (f.viscosity, f.tension) = (viscosity, tension);
         }
+        self.params.choose_viscous_step();
+        self.implicit.change = change;
         self.boundary.load(from)?;
         self.forces = Forces::new(&self.params, self.tension);
         // The grid and working copy as the last step left them: what was saved is sorted.

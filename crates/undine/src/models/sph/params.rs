@@ -7,7 +7,7 @@ use std::f64::consts::PI;
 
 use crate::kernels::{Cored, Kernel, Poly6, lattice_sum};
 use crate::models::StepLimit;
-use crate::scene::{Force, Kernels, Scene, WallKind};
+use crate::scene::{Force, Integrator, Kernels, Scene, ViscousStep, WallKind};
 
 /// One fluid in the solver's terms.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,6 +59,12 @@ pub struct Params {
     pub cfl: f64,
     /// The scene's gravity, m/s².
     pub gravity: f64,
+    /// How the viscous step is made.
+    pub viscous_step: ViscousStep,
+    /// Whether it is implicit; see [`Params::choose_viscous_step`].
+    pub implicit: bool,
+    /// How time is integrated.
+    pub integrator: Integrator,
 }
 
 /// Only the fluid's half of the smeared surface carries stress, so σ is taken this many times. Measured by
@@ -115,7 +121,7 @@ impl Params {
                 tension: f.surface_tension,
             })
             .collect();
-        Params {
+        let mut params = Params {
             spacing,
             h,
             kernels: o.kernels,
@@ -131,7 +137,46 @@ impl Params {
             negative_pressure: o.negative_pressure,
             cfl: o.cfl,
             gravity: scene.gravity.length(),
+            viscous_step: o.viscous_step,
+            implicit: false,
+            integrator: o.integrator,
+        };
+        params.choose_viscous_step();
+        params
+    }
+
+    /// Implicit where it is asked for or, left to itself, where an explicit step would be less than half as long as all else
+    /// allows: a solve costs about as much as a step.
+    pub fn choose_viscous_step(&mut self) {
+        // Layers and the paper's kernels know the explicit one only.
+        let able = self.walls != WallKind::Layers && self.kernels == Kernels::Conservative;
+        let wanted = match self.viscous_step {
+            ViscousStep::Explicit => false,
+            ViscousStep::Implicit => true,
+            ViscousStep::Auto => {
+                self.implicit = true;
+                let free = self.step_limit(self.expected_speed, self.gravity).step / self.cfl;
+                self.viscous_limit() < 0.5 * free
+            }
+        };
+        self.implicit = able && wanted;
+    }
+
+    /// The largest step of the implicit viscous step, for the sake of time, not of stability: no velocity changes by more than
+    /// a twentieth of the greatest (`speed`, m/s), as the last step changed them (`change`, m/s²); but never less than an
+    /// explicit step.
+    pub fn implicit_limit(&self, speed: f64, change: f64) -> f64 {
+        if !self.implicit {
+            return f64::INFINITY;
         }
+        let speed = speed.max(1e-3 * self.expected_speed);
+        let small = if change > 0.0 { 0.05 * speed / change } else { 0.0 };
+        self.cfl * self.viscous_limit().max(small)
+    }
+
+    fn viscous_limit(&self) -> f64 {
+        let limit = |f: &FluidParams| 0.1 * self.spacing.powi(2) * f.density / f.viscosity.max(1e-30);
+        self.fluids.iter().map(limit).fold(f64::INFINITY, f64::min)
     }
 
     /// Δ³ 6f/h⁴ of the cored kernel, over its lattice sum: of Σ V g d, which is Σ V ∇W, 1/m.
@@ -165,7 +210,17 @@ impl Params {
             // Sound and matter may cross this share of a spacing in a step.
             ("cfl", COURANT * d / (self.sound() + v)),
             ("force", 0.25 * (d / a.max(1e-30)).sqrt()),
-            ("viscous", least(&|f| 0.1 * d * d * f.density / f.viscosity.max(1e-30))),
+            // Bayraktar's eq. 16 with CFL = 0.4; its other half, h/v, is weaker than the first of these.
+            (
+                "force",
+                match self.integrator {
+                    Integrator::LeapFrog => f64::INFINITY,
+                    Integrator::VelocityVerlet => {
+                        COURANT * (self.h / a.max(1e-30)).sqrt().min(self.h / v.max(1e-30))
+                    }
+                },
+            ),
+            ("viscous", if self.implicit { f64::INFINITY } else { self.viscous_limit() }),
             (
                 "tension",
                 least(&|f| 0.25 * (f.density * d.powi(3) / (2.0 * PI * f.tension.max(1e-30))).sqrt()),

@@ -1,6 +1,6 @@
 //! Sums of fluid over boundary particles.
 
-use super::super::continuity::{Rate, core_gradient};
+use super::super::continuity::{Rate, core_gradient, gradient_of};
 use super::super::force::{FluidConstants, Forces};
 use super::super::lists::{List, pad};
 use super::super::work::{PRESSURE, Record, VOLUME};
@@ -199,4 +199,60 @@ fn force_of<L: Lanes, const REPEL: bool>(
         at += L::N;
     }
     [force[0].sum(), force[1].sum(), force[2].sum()]
+}
+
+/// Adds what holds fluid in the implicit viscous step; see [`super::Boundary::hold`].
+pub fn hold(
+    seen: &Seen,
+    set: &Set,
+    own: (&[Record], &[u8]),
+    forces: &Forces,
+    unit: f32,
+    out: &mut [[f32; 4]],
+) {
+    widest!(hold_in(
+        seen: &Seen,
+        set: &Set,
+        own: (&[Record], &[u8]),
+        forces: &Forces,
+        unit: f32,
+        out: &mut [[f32; 4]],
+    ));
+}
+
+#[inline(always)]
+fn hold_in<L: Lanes>(
+    seen: &Seen,
+    set: &Set,
+    (own, fluid): (&[Record], &[u8]),
+    forces: &Forces,
+    unit: f32,
+    out: &mut [[f32; 4]],
+) {
+    let mut lists: [List; BUNCH] = Default::default();
+    let mut walk = Walk::default();
+    while let Some(sight) = seen.next::<L>(&mut walk, &mut lists) {
+        for k in 0..sight.bunch.count {
+            let i = sight.bunch.first + k;
+            let mu = forces.fluids[fluid[i] as usize].thick * own[i][VOLUME].abs();
+            let p = seen.point(&sight, k);
+            for &j in &lists[k].index[..lists[k].len] {
+                let r = &set.work.records[j as usize];
+                // Fluid slips where volumes are negative.
+                if r[VOLUME] <= 0.0 {
+                    continue;
+                }
+                let d = Vec3::new(p[0] - r[0], p[1] - r[1], p[2] - r[2]);
+                let [x, y, z, depth] = set.face[j as usize];
+                let before = d.dot(Vec3::new(x, y, z)).abs() - depth;
+                let mirrored = 1.0 + (depth / before.max(0.25 * unit)).min(2.0);
+                let g = gradient_of((1.0 - d.length_squared()).max(0.0)) * mu * r[VOLUME] * mirrored;
+                let v = set.velocity[j as usize];
+                for a in 0..3 {
+                    out[i][a] += g * v[a];
+                }
+                out[i][3] += g;
+            }
+        }
+    }
 }

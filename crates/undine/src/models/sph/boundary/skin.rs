@@ -16,6 +16,7 @@ use crate::models::springs::Solids;
 use crate::neighbors::{Candidates, Grid};
 use crate::scene::{Slip, SolidKind, WallKind};
 use crate::simd::Portable;
+use crate::state::particles::Particles;
 
 /// Boundary particles of all bodies. Fluid sticks to them.
 pub fn origins(solids: &Solids, p: &Params) -> Vec<Origin> {
@@ -43,12 +44,13 @@ pub fn origins(solids: &Solids, p: &Params) -> Vec<Origin> {
 /// in [`super::pairs`], with the same records.
 pub fn react(
     set: &Set,
-    (work, grid, fluid): (&Work, &Grid, &[u8]),
+    (work, grid, particles): (&Work, &Grid, &Particles),
     forces: &Forces,
     constants: &Constants,
     out: &mut [DVec3],
 ) {
     out.fill(DVec3::ZERO);
+    let Particles { fluid, velocity, .. } = particles;
     let on_points: Vec<(usize, DVec3)> = (0..set.len())
         .into_par_iter()
         .filter(|j| set.touched[*j].load(Ordering::Relaxed))
@@ -74,7 +76,9 @@ pub fn react(
                         let closing = dv.dot(d).max(0.0);
                         g * ((r[PRESSURE] + own[PRESSURE]) * forces.pressure + 0.5 * f.damping * closing)
                     };
-                    sum += (d * radial + dv * (g * f.viscosity)).as_dvec3();
+                    // The implicit step has drawn at the wall with the velocities it led to.
+                    let late = Vec3::from(velocity[i]) - Vec3::from(set.velocity[j]);
+                    sum += (d * radial + dv * (g * f.viscosity) + late * (g * f.thick)).as_dvec3();
                 }
             }
             (j, sum)
