@@ -18,7 +18,8 @@ pub struct Particles {
     pub z: Vec<f64>,
     /// Velocities, m/s.
     pub velocity: Vec<[f32; 3]>,
-    /// Accelerations of the last force pass, m/s². Dead by the time of sorting, which uses the array as a buffer.
+    /// Accelerations of the last force pass, m/s². Dead by the time of sorting, which uses the array as a buffer, unless
+    /// they are kept.
     pub acceleration: Vec<[f32; 3]>,
     /// Density relative to rest, ρ/ρ0.
     pub density: Vec<f32>,
@@ -29,6 +30,8 @@ pub struct Particles {
     /// Whether a wall may be so close that the next step could end in it: 1, or 0 where the last step saw that there is
     /// none. In the order of the last sort, which does not move it.
     pub near_wall: Vec<u8>,
+    /// Whether sorting moves accelerations too.
+    keeps_acceleration: bool,
     /// Number the next particle gets.
     pub next_id: u32,
     scratch: Scratch,
@@ -41,10 +44,16 @@ struct Scratch {
     order: Vec<u32>,
     wide: Vec<f64>,
     scalar: Vec<f32>,
+    vector: Vec<[f32; 3]>,
     fluid: Vec<u8>,
 }
 
 impl Particles {
+    /// None yet. `keeps_acceleration` says whether sorting moves accelerations too.
+    pub fn new(keeps_acceleration: bool) -> Self {
+        Particles { keeps_acceleration, ..Default::default() }
+    }
+
     /// Number of particles.
     pub fn len(&self) -> usize {
         self.id.len()
@@ -128,14 +137,19 @@ impl Particles {
 
     /// Lays `grid` over the particles and sorts them by its cells.
     ///
-    /// Accelerations are lost.
+    /// Accelerations are lost, unless they are kept.
     pub fn sort(&mut self, grid: &mut Grid, period: Option<&Period>) {
         self.lay(grid, period);
         let s = &mut self.scratch;
         permute(&s.order, &mut self.x, &mut s.wide);
         permute(&s.order, &mut self.y, &mut s.wide);
         permute(&s.order, &mut self.z, &mut s.wide);
-        permute(&s.order, &mut self.velocity, &mut self.acceleration);
+        if self.keeps_acceleration {
+            permute(&s.order, &mut self.acceleration, &mut s.vector);
+            permute(&s.order, &mut self.velocity, &mut s.vector);
+        } else {
+            permute(&s.order, &mut self.velocity, &mut self.acceleration);
+        }
         permute(&s.order, &mut self.density, &mut s.scalar);
         permute(&s.order, &mut self.id, &mut s.key);
         permute(&s.order, &mut self.fluid, &mut s.fluid);

@@ -43,7 +43,7 @@ use super::{Around, Birth, Passes, Solver, StepLimit, Trouble};
 use crate::checkpoint::{CheckpointError, CheckpointReader, CheckpointWriter};
 use crate::frame::{Field, FieldData, Frame};
 use crate::neighbors::{Candidates, Grid, Period, is_neighbor, wrap};
-use crate::scene::{Kernels, PressureKind, Scene, TensionKind};
+use crate::scene::{Integrator, Kernels, PressureKind, Scene, TensionKind};
 use crate::simd::Portable;
 use crate::state::particles::{BLOCK, Particles};
 use crate::walls::SampleError;
@@ -86,7 +86,7 @@ impl Sph {
             pressure: match scene.model.sph.pressure {
                 PressureKind::StateEquation => Box::new(StateEquation),
             },
-            particles: Particles::default(),
+            particles: Particles::new(params.integrator == Integrator::VelocityVerlet),
             grid: Grid::new(params.h),
             work: Work::default(),
             walls: WallKernels::new(&params),
@@ -152,6 +152,13 @@ impl Sph {
         passes.time("sort", || {
             self.particles.sort(&mut self.grid, self.period.as_ref());
             self.work.fill(&self.particles, &self.grid);
+            if self.params.integrator == Integrator::VelocityVerlet {
+                // Eq. 15 with forces that depend on velocities: they see those of the end of the step, as far as they are known.
+                let half = (0.5 * dt) as f32;
+                for (r, a) in self.work.records.iter_mut().zip(&self.particles.acceleration) {
+                    (0..3).for_each(|c| r[4 + c] += half * a[c]);
+                }
+            }
         });
         passes.time("walls", || self.boundary.find(around, &self.particles));
         passes.time("density", || match self.params.kernels {
