@@ -17,7 +17,7 @@ use glam::{DMat3, DVec3, Vec3A, Vec4};
 use rayon::prelude::*;
 
 use super::contact::{Contacts, Touch, WALL};
-use crate::state::springs::Springs;
+use crate::state::springs::{Body, Springs};
 
 /// Weight θ of the end of the step in elastic forces of a body whose fastest wave turns by `phase` (rad) in it. Waves
 /// that are followed keep their energy; with those that are too fast, rounding of large turns would feed them.
@@ -78,6 +78,22 @@ struct Grip {
     block: Block,
 }
 
+/// What a step makes of a body's springs.
+#[derive(Clone, Copy)]
+struct Rates {
+    theta: f64,
+    /// Most stiffness, N/m, and damping, N s/m: beyond, a spring is rigid in all that can be seen, and masses vanish
+    /// beside it.
+    most: [f64; 2],
+}
+
+impl Rates {
+    fn new(body: &Body, dt: f64) -> Self {
+        let most = RIGID * body.lightest / dt;
+        Rates { theta: theta(dt * body.highest_frequency), most: [most / dt, most] }
+    }
+}
+
 /// Buffers of the solve, kept between steps.
 #[derive(Clone, Default)]
 pub(super) struct Implicit {
@@ -102,8 +118,8 @@ pub(super) struct Implicit {
     partial: Vec<f64>,
     /// Per body: whether nothing outside holds it.
     free: Vec<bool>,
-    /// Per body: θ.
-    theta: Vec<f64>,
+    /// Per body.
+    rates: Vec<Rates>,
     /// Iterations of the last solve.
     pub(super) iterations: usize,
 }
@@ -111,14 +127,14 @@ pub(super) struct Implicit {
 impl Implicit {
     /// Advances all nodes by `dt`, s, under the acceleration `gravity`, m/s².
     pub(super) fn step(&mut self, state: &mut Springs, contacts: &Contacts, gravity: DVec3, dt: f64) {
-        self.theta.clear();
-        self.theta.extend(state.bodies.iter().map(|b| theta(dt * b.highest_frequency)));
+        self.rates.clear();
+        self.rates.extend(state.bodies.iter().map(|b| Rates::new(b, dt)));
         self.springs(state, &contacts.body, dt);
         self.nodes(state, gravity, dt);
         self.touches(state, contacts, gravity, dt);
         self.solve(state, gravity, dt);
         self.keep_momentum(state, &contacts.body);
-        let (x, theta, body) = (&self.x, &self.theta, &contacts.body);
+        let (x, rates, body) = (&self.x, &self.rates, &contacts.body);
         let Springs { position, velocity, pinned, .. } = state;
         position
             .par_chunks_mut(CHUNK)
@@ -126,7 +142,7 @@ impl Implicit {
             .zip(x.par_chunks(CHUNK).zip(body.par_chunks(CHUNK)).zip(pinned.par_chunks(CHUNK)))
             .for_each(|((position, velocity), ((x, body), pinned))| {
                 for i in (0..x.len()).filter(|i| !pinned[*i]) {
-                    position[i] += dt * (velocity[i] + theta[body[i] as usize] * x[i]);
+                    position[i] += dt * (velocity[i] + rates[body[i] as usize].theta * x[i]);
                     velocity[i] += x[i];
                 }
             });
@@ -137,22 +153,22 @@ impl Implicit {
         let count = state.pair.len();
         self.block.resize(count, Block::default());
         self.impulse.resize(count, DVec3::ZERO);
-        let theta = &self.theta;
+        let rates = &self.rates;
         let spring = |s: usize| {
             let [a, b] = state.pair[s].map(|i| i as usize);
             let l = state.position[a] - state.position[b];
             let v = state.velocity[a] - state.velocity[b];
             let length = l.length();
-            let n = if length > 0.0 { l / length } else { DVec3::ZERO };
-            // Beyond, a spring is rigid in all that can be seen, and masses vanish beside it.
-            let most = RIGID * state.mass[a].min(state.mass[b]);
-            let (k, z) = (state.stiffness[s].min(most / (dt * dt)), state.damping[s].min(most / dt));
+            let inverse = if length > 0.0 { 1.0 / length } else { 0.0 };
+            let n = l * inverse;
+            let Rates { theta, most } = rates[body[a] as usize];
+            let (k, z) = (state.stiffness[s].min(most[0]), state.damping[s].min(most[1]));
             // Pressed springs push aside, which the matrix must not show: it would not be positive any more.
-            let side = if length > 0.0 { k * (1.0 - state.rest[s] / length).max(0.0) } else { 0.0 };
+            let side = k * ((length - state.rest[s]) * inverse).max(0.0);
             let along = n * v.dot(n);
             let f = -n * (k * (length - state.rest[s])) - along * z;
             let kv = along * k + (v - along) * side;
-            let t = theta[body[a] as usize] * dt;
+            let t = theta * dt;
             (Block::new(n, dt * z + t * t * k, t * t * side), dt * (f - t * kv))
         };
         self.block
@@ -197,11 +213,12 @@ impl Implicit {
         self.free.extend(state.bodies.iter().map(|b| !b.is_held));
         self.active.clear();
         let recovery = (RECOVERY.0 * dt).max(RECOVERY.1);
+        let most = |i: usize| self.rates[contacts.body[i] as usize].most[0];
         let alone = |i: usize| match state.pinned[i] {
             true => DVec3::ZERO,
             false => {
                 state.velocity[i]
-                    + dt * (elastic_force(state, i) + state.force[i]) / state.mass[i]
+                    + dt * (elastic_force(state, i, most(i)) + state.force[i]) / state.mass[i]
                     + dt * gravity
             }
         };
@@ -401,15 +418,15 @@ impl Implicit {
     }
 }
 
-/// Force of its springs on a node without damping, N.
-fn elastic_force(state: &Springs, i: usize) -> DVec3 {
+/// Force of its springs, none stiffer than `most` (N/m), on a node without damping, N.
+fn elastic_force(state: &Springs, i: usize, most: f64) -> DVec3 {
     let mut sum = DVec3::ZERO;
     for link in state.links(i) {
         let l = state.position[i] - state.position[link.other as usize];
         let length = l.length();
         if length > 0.0 {
             let s = link.spring as usize;
-            sum -= l * (state.stiffness[s] * (1.0 - state.rest[s] / length));
+            sum -= l * (state.stiffness[s].min(most) * (1.0 - state.rest[s] / length));
         }
     }
     sum
