@@ -55,6 +55,8 @@ pub struct Body {
     pub friction: f64,
     /// Mass of all nodes, kg.
     pub mass: f64,
+    /// Mass of its lightest node, kg.
+    pub lightest: f64,
     /// Whether any node is held.
     pub is_held: bool,
     /// Estimate of its lowest elastic frequency, rad/s; 0 without springs.

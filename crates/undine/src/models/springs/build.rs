@@ -55,6 +55,7 @@ fn build_body(solid: &Solid, state: &mut Springs) -> Body {
         spacing,
         friction: solid.friction,
         mass: state.mass[nodes.clone()].iter().sum(),
+        lightest: state.mass[nodes.clone()].iter().copied().fold(f64::INFINITY, f64::min),
         is_held: state.pinned[nodes.clone()].contains(&true),
         // The longest standing wave over n nodes, as a share of the highest frequency; see `build`.
         lowest_frequency: if state.pair.len() > spring { std::f64::consts::FRAC_PI_2 / longest } else { 0.0 },

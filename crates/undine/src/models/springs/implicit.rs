@@ -13,11 +13,11 @@
 //! waves but lets the fastest ring for ever, 1 (backward Euler) eats the slow ones that one came to see. A body whose
 //! fastest waves cannot be followed gets a θ near 1.
 
-use glam::{DMat3, DVec3};
+use glam::{DMat3, DVec3, Vec3A, Vec4};
 use rayon::prelude::*;
 
 use super::contact::{Contacts, Touch, WALL};
-use crate::state::springs::Springs;
+use crate::state::springs::{Body, Springs};
 
 /// Weight θ of the end of the step in elastic forces of a body whose fastest wave turns by `phase` (rad) in it. Waves
 /// that are followed keep their energy; with those that are too fast, rounding of large turns would feed them.
@@ -29,6 +29,8 @@ fn theta(phase: f64) -> f64 {
 const TOLERANCE: f64 = 1e-4;
 /// Most iterations; what is left is error of the stiffest waves.
 const MAX_ITERATIONS: usize = 300;
+/// Stiffest spring, × mass / Δt², and strongest damping, × mass / Δt.
+const RIGID: f64 = 1e4;
 /// Nodes handed to a thread at a time. Sums are taken per chunk and then in order, so that threads do not matter.
 const CHUNK: usize = 256;
 /// Inertia of a contact, × that of the body on a wall, × that of the nodes between bodies: how nearly the approach is
@@ -38,33 +40,32 @@ const PAIR_GRIP: f64 = 10.0;
 /// Time in which an overlap goes away, in steps and s.
 const RECOVERY: (f64, f64) = (10.0, 2e-3);
 
-/// A block (c_l - c_t) n̂n̂ᵀ + c_t I of the matrix between two nodes, kg. Single precision serves: both nodes see the
-/// same block, so momentum is kept whatever its rounding.
+/// A block (c_l - c_t) n̂n̂ᵀ + c_t I of the matrix between two nodes, kg, as √(c_l - c_t) n̂ and c_t. Single precision
+/// serves, and is read twice as fast: the matrix only steers the solve, and momentum is put right after it.
 #[derive(Clone, Copy, Default)]
-struct Block {
-    /// √(c_l - c_t) n̂.
-    along: [f32; 3],
-    /// c_t.
-    across: f32,
-}
+struct Block(Vec4);
 
 impl Block {
     fn new(n: DVec3, along: f64, across: f64) -> Self {
-        Block { along: (n * (along - across).max(0.0).sqrt()).as_vec3().to_array(), across: across as f32 }
+        Block((n * (along - across).max(0.0).sqrt()).as_vec3().extend(across as f32))
     }
 
     #[inline(always)]
-    fn times(&self, d: DVec3) -> DVec3 {
-        let [x, y, z] = self.along.map(f64::from);
+    fn times(&self, d: Vec3A) -> Vec3A {
+        let s = Vec3A::from_vec4(self.0);
+        s * s.dot(d) + d * self.0.w
+    }
+
+    fn times_exactly(&self, d: DVec3) -> DVec3 {
+        let [x, y, z, across] = self.0.to_array().map(f64::from);
         let s = DVec3::new(x, y, z);
-        s * s.dot(d) + d * f64::from(self.across)
+        s * s.dot(d) + d * across
     }
 
     /// The six numbers of the block: its diagonal, and what is beside it (xy, yz, zx).
     #[inline(always)]
     fn parts(&self) -> (DVec3, DVec3) {
-        let [x, y, z] = self.along.map(f64::from);
-        let across = f64::from(self.across);
+        let [x, y, z, across] = self.0.to_array().map(f64::from);
         (DVec3::new(x * x + across, y * y + across, z * z + across), DVec3::new(x * y, y * z, z * x))
     }
 }
@@ -75,6 +76,22 @@ struct Grip {
     /// The other node, or [`WALL`].
     other: u32,
     block: Block,
+}
+
+/// What a step makes of a body's springs.
+#[derive(Clone, Copy)]
+struct Rates {
+    theta: f64,
+    /// Most stiffness, N/m, and damping, N s/m: beyond, a spring is rigid in all that can be seen, and masses vanish
+    /// beside it.
+    most: [f64; 2],
+}
+
+impl Rates {
+    fn new(body: &Body, dt: f64) -> Self {
+        let most = RIGID * body.lightest / dt;
+        Rates { theta: theta(dt * body.highest_frequency), most: [most / dt, most] }
+    }
 }
 
 /// Buffers of the solve, kept between steps.
@@ -96,13 +113,13 @@ pub(super) struct Implicit {
     /// Δv, residual, search direction and its image.
     x: Vec<DVec3>,
     r: Vec<DVec3>,
-    p: Vec<DVec3>,
-    q: Vec<DVec3>,
+    p: Vec<Vec3A>,
+    q: Vec<Vec3A>,
     partial: Vec<f64>,
     /// Per body: whether nothing outside holds it.
     free: Vec<bool>,
-    /// Per body: θ.
-    theta: Vec<f64>,
+    /// Per body.
+    rates: Vec<Rates>,
     /// Iterations of the last solve.
     pub(super) iterations: usize,
 }
@@ -110,14 +127,14 @@ pub(super) struct Implicit {
 impl Implicit {
     /// Advances all nodes by `dt`, s, under the acceleration `gravity`, m/s².
     pub(super) fn step(&mut self, state: &mut Springs, contacts: &Contacts, gravity: DVec3, dt: f64) {
-        self.theta.clear();
-        self.theta.extend(state.bodies.iter().map(|b| theta(dt * b.highest_frequency)));
+        self.rates.clear();
+        self.rates.extend(state.bodies.iter().map(|b| Rates::new(b, dt)));
         self.springs(state, &contacts.body, dt);
         self.nodes(state, gravity, dt);
         self.touches(state, contacts, gravity, dt);
         self.solve(state, gravity, dt);
-        self.keep_momentum(state);
-        let (x, theta, body) = (&self.x, &self.theta, &contacts.body);
+        self.keep_momentum(state, &contacts.body);
+        let (x, rates, body) = (&self.x, &self.rates, &contacts.body);
         let Springs { position, velocity, pinned, .. } = state;
         position
             .par_chunks_mut(CHUNK)
@@ -125,7 +142,7 @@ impl Implicit {
             .zip(x.par_chunks(CHUNK).zip(body.par_chunks(CHUNK)).zip(pinned.par_chunks(CHUNK)))
             .for_each(|((position, velocity), ((x, body), pinned))| {
                 for i in (0..x.len()).filter(|i| !pinned[*i]) {
-                    position[i] += dt * (velocity[i] + theta[body[i] as usize] * x[i]);
+                    position[i] += dt * (velocity[i] + rates[body[i] as usize].theta * x[i]);
                     velocity[i] += x[i];
                 }
             });
@@ -136,20 +153,22 @@ impl Implicit {
         let count = state.pair.len();
         self.block.resize(count, Block::default());
         self.impulse.resize(count, DVec3::ZERO);
-        let theta = &self.theta;
+        let rates = &self.rates;
         let spring = |s: usize| {
             let [a, b] = state.pair[s].map(|i| i as usize);
             let l = state.position[a] - state.position[b];
             let v = state.velocity[a] - state.velocity[b];
             let length = l.length();
-            let n = if length > 0.0 { l / length } else { DVec3::ZERO };
-            let (k, z) = (state.stiffness[s], state.damping[s]);
+            let inverse = if length > 0.0 { 1.0 / length } else { 0.0 };
+            let n = l * inverse;
+            let Rates { theta, most } = rates[body[a] as usize];
+            let (k, z) = (state.stiffness[s].min(most[0]), state.damping[s].min(most[1]));
             // Pressed springs push aside, which the matrix must not show: it would not be positive any more.
-            let side = if length > 0.0 { k * (1.0 - state.rest[s] / length).max(0.0) } else { 0.0 };
+            let side = k * ((length - state.rest[s]) * inverse).max(0.0);
             let along = n * v.dot(n);
             let f = -n * (k * (length - state.rest[s])) - along * z;
             let kv = along * k + (v - along) * side;
-            let t = theta[body[a] as usize] * dt;
+            let t = theta * dt;
             (Block::new(n, dt * z + t * t * k, t * t * side), dt * (f - t * kv))
         };
         self.block
@@ -194,11 +213,12 @@ impl Implicit {
         self.free.extend(state.bodies.iter().map(|b| !b.is_held));
         self.active.clear();
         let recovery = (RECOVERY.0 * dt).max(RECOVERY.1);
+        let most = |i: usize| self.rates[contacts.body[i] as usize].most[0];
         let alone = |i: usize| match state.pinned[i] {
             true => DVec3::ZERO,
             false => {
                 state.velocity[i]
-                    + dt * (elastic_force(state, i) + state.force[i]) / state.mass[i]
+                    + dt * (elastic_force(state, i, most(i)) + state.force[i]) / state.mass[i]
                     + dt * gravity
             }
         };
@@ -280,9 +300,13 @@ impl Implicit {
 
     fn solve(&mut self, state: &Springs, gravity: DVec3, dt: f64) {
         let n = state.len();
-        for v in [&mut self.x, &mut self.r, &mut self.p, &mut self.q] {
+        for v in [&mut self.x, &mut self.r] {
             v.clear();
             v.resize(n, DVec3::ZERO);
+        }
+        for v in [&mut self.p, &mut self.q] {
+            v.clear();
+            v.resize(n, Vec3A::ZERO);
         }
         self.partial.clear();
         self.partial.resize(n.div_ceil(CHUNK), 0.0);
@@ -291,17 +315,17 @@ impl Implicit {
             let whole = self.b[body.nodes.clone()].iter().sum::<DVec3>() / body.mass;
             self.x[body.nodes.clone()].fill(whole);
         }
-        self.p.copy_from_slice(&self.x);
+        self.p.iter_mut().zip(&self.x).for_each(|(p, x)| *p = x.as_vec3a());
         self.multiply(state);
         let (b, q, inverse) = (&self.b, &self.q, &self.inverse);
         let outer = |i: usize| dt * (state.mass[i] * gravity + state.force[i]);
         let square = |i: usize, v: DVec3| v.dot(inverse[i] * v);
         let limit: f64 = (0..n).map(|i| square(i, b[i]) + square(i, outer(i))).sum();
         for i in 0..n {
-            self.r[i] = b[i] - q[i];
-            self.p[i] = inverse[i] * self.r[i];
+            self.r[i] = b[i] - q[i].as_dvec3();
+            self.p[i] = (inverse[i] * self.r[i]).as_vec3a();
         }
-        let mut rz: f64 = self.r.iter().zip(&self.p).map(|(r, z)| r.dot(*z)).sum();
+        let mut rz: f64 = (0..n).map(|i| square(i, self.r[i])).sum();
         self.iterations = 0;
         while rz > TOLERANCE * TOLERANCE * limit && self.iterations < MAX_ITERATIONS {
             let pq = self.multiply(state);
@@ -323,20 +347,20 @@ impl Implicit {
             for (k, q) in q.iter_mut().enumerate() {
                 let i = CHUNK * c + k;
                 if state.pinned[i] {
-                    *q = DVec3::ZERO;
+                    *q = Vec3A::ZERO;
                     continue;
                 }
                 let own = p[i];
-                let mut sum = state.mass[i] * own;
+                let mut sum = state.mass[i] as f32 * own;
                 for link in state.links(i) {
                     sum += block[link.spring as usize].times(own - p[link.other as usize]);
                 }
                 for g in &grip[first[i] as usize..first[i + 1] as usize] {
-                    let other = if g.other == WALL { DVec3::ZERO } else { p[g.other as usize] };
+                    let other = if g.other == WALL { Vec3A::ZERO } else { p[g.other as usize] };
                     sum += g.block.times(own - other);
                 }
                 *q = sum;
-                *partial += own.dot(sum);
+                *partial += f64::from(own.dot(sum));
             }
         });
         self.partial.iter().sum()
@@ -354,8 +378,8 @@ impl Implicit {
                 *partial = 0.0;
                 for (k, (x, r)) in x.iter_mut().zip(r).enumerate() {
                     let i = CHUNK * c + k;
-                    *x += alpha * p[i];
-                    *r -= alpha * q[i];
+                    *x += alpha * p[i].as_dvec3();
+                    *r -= alpha * q[i].as_dvec3();
                     *partial += r.dot(inverse[i] * *r);
                 }
             });
@@ -368,30 +392,41 @@ impl Implicit {
         self.p.par_chunks_mut(CHUNK).enumerate().for_each(|(c, p)| {
             for (k, p) in p.iter_mut().enumerate() {
                 let i = CHUNK * c + k;
-                *p = inverse[i] * r[i] + beta * *p;
+                *p = (inverse[i] * r[i] + beta * p.as_dvec3()).as_vec3a();
             }
         });
     }
 
-    /// What is left of the residual, summed over a body that nothing holds, would be momentum from nowhere. Moving the
-    /// body as a whole takes it away, and strains no spring.
-    fn keep_momentum(&mut self, state: &Springs) {
-        for body in state.bodies.iter().enumerate().filter(|(k, _)| self.free[*k]).map(|b| b.1) {
-            let rest = self.r[body.nodes.clone()].iter().sum::<DVec3>() / body.mass;
-            self.x[body.nodes.clone()].iter_mut().for_each(|x| *x += rest);
+    /// What the solve left undone would be momentum from nowhere. Springs add nothing to the momentum of a body, so that
+    /// of one that no wall holds is known: moving it as a whole puts it right, and strains no spring.
+    fn keep_momentum(&mut self, state: &Springs, body: &[u32]) {
+        let mut missing: Vec<DVec3> = state
+            .bodies
+            .iter()
+            .map(|b| b.nodes.clone().map(|i| self.b[i] - state.mass[i] * self.x[i]).sum())
+            .collect();
+        for (touch, block) in self.active.iter().filter(|(t, _)| t.b != WALL) {
+            let (a, b) = (touch.a as usize, touch.b as usize);
+            let passed = block.times_exactly(self.x[a] - self.x[b]);
+            missing[body[a] as usize] -= passed;
+            missing[body[b] as usize] += passed;
+        }
+        for (k, body) in state.bodies.iter().enumerate().filter(|(k, _)| self.free[*k]) {
+            let shift = missing[k] / body.mass;
+            self.x[body.nodes.clone()].iter_mut().for_each(|x| *x += shift);
         }
     }
 }
 
-/// Force of its springs on a node without damping, N.
-fn elastic_force(state: &Springs, i: usize) -> DVec3 {
+/// Force of its springs, none stiffer than `most` (N/m), on a node without damping, N.
+fn elastic_force(state: &Springs, i: usize, most: f64) -> DVec3 {
     let mut sum = DVec3::ZERO;
     for link in state.links(i) {
         let l = state.position[i] - state.position[link.other as usize];
         let length = l.length();
         if length > 0.0 {
             let s = link.spring as usize;
-            sum -= l * (state.stiffness[s] * (1.0 - state.rest[s] / length));
+            sum -= l * (state.stiffness[s].min(most) * (1.0 - state.rest[s] / length));
         }
     }
     sum
