@@ -11,12 +11,14 @@ use crate::scene::shape::Heightfield;
 
 /// Places that are tried for each rock.
 const TRIES: usize = 24;
+/// Rocks are smaller than the balls around them: at first they are laid as if they were balls this share as large.
+const CLOSE: f64 = 0.82;
 /// Room between rocks, × the smaller radius: more than the chords of their meshes stand out of them.
 const GAP: f64 = 0.03;
 /// Subdivisions of the meshes.
 const DETAIL: u32 = 3;
 
-/// A heap of rocks in a box, highest in its middle.
+/// A heap of rocks in a box, highest in its middle; on a ground, a ridge along the longer side of the box.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pile {
     /// Lowest corner of the box, m; without ground the heap lies on its floor.
@@ -45,13 +47,16 @@ impl Pile {
             for _ in 0..TRIES {
                 let start = DVec2::new(random.unit(), random.unit());
                 let Some(at) = self.settle(start, r, &rocks, ground) else { continue };
-                if self.has_room(at, r) && best.is_none_or(|b| at.y < b.y) {
+                if self.has_room(at, r, ground.is_some()) && best.is_none_or(|b| at.y < b.y) {
                     best = Some(at);
                 }
             }
-            if let Some(at) = best {
-                let rock = Rock::new(at, r, seed, self.roughness);
-                rocks.push(lower(rock, &rocks, |p, r| self.floor(p, r, ground)));
+            let Some(at) = best else { continue };
+            let top = self.rest(at.x, at.z, r, 1.0, &rocks, ground);
+            let rock = Rock::new(DVec3::new(at.x, top, at.z), r, seed, self.roughness);
+            let rock = lower(rock, &rocks, self.floor(at, r, ground));
+            if rock.center.y + r <= self.max.y {
+                rocks.push(rock);
             }
         }
         rocks
@@ -77,14 +82,7 @@ impl Pile {
         }
         let inside = |x: f64, z: f64| (x.clamp(low.x, high.x), z.clamp(low.z, high.z));
         let (mut x, mut z) = (low.x + share.x * (high.x - low.x), low.z + share.y * (high.z - low.z));
-        let height = |x: f64, z: f64| {
-            let rest = self.floor(DVec3::new(x, 0.0, z), r, ground);
-            rocks.iter().fold(rest, |y, rock| {
-                let reach = r + rock.radius;
-                let d2 = (x - rock.center.x).powi(2) + (z - rock.center.z).powi(2);
-                if d2 < reach * reach { y.max(rock.center.y + (reach * reach - d2).sqrt()) } else { y }
-            })
-        };
+        let height = |x: f64, z: f64| self.rest(x, z, r, CLOSE, rocks, ground);
         let mut y = height(x, z);
         let mut step = 0.5 * r;
         while step > 0.03 * r {
@@ -102,6 +100,17 @@ impl Pile {
         Some(DVec3::new(x, y, z))
     }
 
+    /// Height of the middle of a ball that is let down upon the ground and the balls around the rocks, all of them
+    /// taken `share` as large against each other.
+    fn rest(&self, x: f64, z: f64, r: f64, share: f64, rocks: &[Rock], ground: Option<&Heightfield>) -> f64 {
+        let floor = self.floor(DVec3::new(x, 0.0, z), r, ground);
+        rocks.iter().fold(floor, |y, rock| {
+            let reach = share * (r + rock.radius);
+            let d2 = (x - rock.center.x).powi(2) + (z - rock.center.z).powi(2);
+            if d2 < reach * reach { y.max(rock.center.y + (reach * reach - d2).sqrt()) } else { y }
+        })
+    }
+
     /// Height of the middle of a ball that lies on the ground; a little sunk in, so that it has a bed.
     fn floor(&self, p: DVec3, r: f64, ground: Option<&Heightfield>) -> f64 {
         let Some(ground) = ground else { return self.min.y + r };
@@ -115,19 +124,25 @@ impl Pile {
         })
     }
 
-    /// Whether a ball is below the top of the heap, which sinks from the middle of the box to its rim.
-    fn has_room(&self, at: DVec3, r: f64) -> bool {
-        let middle = 0.5 * (self.min + self.max);
-        let out = ((at - middle) / (0.5 * (self.max - self.min) - r).max(DVec3::splat(1e-300))).abs();
-        let height = (self.max.y - self.min.y) * (1.0 - 0.55 * out.x.max(out.z).powi(2));
+    /// Whether a ball is below the top of the heap, which sinks from the middle of the box to its rim. A ridge sinks to
+    /// its long sides only.
+    fn has_room(&self, at: DVec3, r: f64, ridge: bool) -> bool {
+        let half = 0.5 * (self.max - self.min);
+        let out = ((at - self.min - half) / (half - r).max(DVec3::splat(1e-300))).abs();
+        let out = match ridge {
+            false => out.x.max(out.z),
+            true if half.x < half.z => out.x,
+            true => out.z,
+        };
+        let height = 2.0 * half.y * (1.0 - 0.55 * out * out);
         at.y + r <= self.min.y + height.max(2.0 * r)
     }
 }
 
 /// Lets a rock that lies as if it and all others were balls down upon their true surfaces.
-fn lower(mut rock: Rock, others: &[Rock], floor: impl Fn(DVec3, f64) -> f64) -> Rock {
-    let (start, r) = (rock.center.y, rock.radius);
-    let reach = Aabb::new(rock.center - 2.0 * r * DVec3::Y, rock.center);
+fn lower(mut rock: Rock, others: &[Rock], floor: f64) -> Rock {
+    let r = rock.radius;
+    let reach = Aabb::new(rock.center.with_y(floor), rock.center);
     let near: Vec<(&Rock, Vec<DVec3>)> = others
         .iter()
         .filter(|other| reach.grow(r + (1.0 + GAP) * other.radius).contains(other.center))
@@ -137,9 +152,8 @@ fn lower(mut rock: Rock, others: &[Rock], floor: impl Fn(DVec3, f64) -> f64) -> 
         let (corners, _) = rock.parts(DETAIL);
         corners.into_iter().map(|v| v - rock.center).collect()
     };
-    let floor = floor(rock.center, r);
     let step = 0.04 * r;
-    while rock.center.y - step >= floor && rock.center.y > start - 0.7 * r {
+    while rock.center.y - step >= floor {
         rock.center.y -= step;
         let meets = near.iter().any(|(other, corners)| {
             let gap = GAP * r.min(other.radius);

@@ -30,8 +30,8 @@ impl Rock {
         let x = random.direction();
         let y = x.any_orthonormal_vector();
         let frame = [x, y, x.cross(y)];
-        let axes = frame.map(|axis| (axis, 1.0 / (1.0 - 0.45 * roughness * random.unit())));
-        let cuts = std::array::from_fn(|_| (random.direction(), 1.0 - roughness * random.between(0.15, 0.5)));
+        let axes = frame.map(|axis| (axis, 1.0 / (1.0 - 0.5 * roughness * random.unit())));
+        let cuts = std::array::from_fn(|_| (random.direction(), 1.0 - roughness * random.between(0.25, 0.6)));
         Self { center, radius, seed, roughness, axes, cuts }
     }
 
