@@ -7,7 +7,9 @@ use glam::{DAffine3, DMat3, DVec3};
 use crate::neighbors::Period;
 use crate::scene::aabb::Aabb;
 use crate::scene::shape::{Nearest, Shape};
-use crate::scene::{Boundary, Domain, Inside, Motion, Rotate, Scene, Slip, Translate};
+use crate::scene::{
+    Boundary, Domain, Inside, Kernels, ModelKind, Motion, Rotate, Scene, Slip, Translate, WallKind,
+};
 
 pub use self::sample::{Sample, SampleError, WallSamples};
 
@@ -22,6 +24,21 @@ pub struct Contact {
     pub velocity: DVec3,
     /// Tangential behaviour.
     pub slip: Slip,
+    /// Whether it has boundary particles.
+    pub sampled: bool,
+}
+
+/// Whether a wall has boundary particles. By default those have them to which fluid sticks; along smooth walls it slips,
+/// and particles are rough: water in a glass of them stopped swirling.
+pub fn is_sampled(scene: &Scene, slip: Slip, adhesion: f64) -> bool {
+    let sph = &scene.model.sph;
+    scene.model.kind == ModelKind::Sph
+        && sph.kernels == Kernels::Conservative
+        && match sph.walls {
+            WallKind::Particles => slip == Slip::NoSlip || adhesion != 0.0,
+            WallKind::EvolvedDensity | WallKind::LennardJones => true,
+            WallKind::Layers => false,
+        }
 }
 
 /// How a point of a wall moves.
@@ -91,6 +108,7 @@ struct Wall {
     body: Body,
     motion: Motion,
     slip: Slip,
+    sampled: bool,
     /// Body frame → world: p = turn·(q - centre) + centre + shift.
     turn: DMat3,
     centre: DVec3,
@@ -107,7 +125,7 @@ struct Wall {
 }
 
 impl Wall {
-    fn new(b: &Boundary, h: f64, period: Option<Period>) -> Self {
+    fn new(b: &Boundary, h: f64, period: Option<Period>, sampled: bool) -> Self {
         let thickness = b.thickness.unwrap_or(2.0 * h);
         let body = match (b.inside, b.open_top) {
             (Inside::Solid, _)
@@ -126,6 +144,7 @@ impl Wall {
             body,
             motion: b.motion.clone(),
             slip: b.slip,
+            sampled,
             turn: DMat3::IDENTITY,
             centre: b.motion.rotate.as_ref().map_or(DVec3::ZERO, |r| r.center),
             shift: DVec3::ZERO,
@@ -206,6 +225,7 @@ impl Wall {
                 normal: n.normal,
                 velocity: DVec3::ZERO,
                 slip: self.slip,
+                sampled: self.sampled,
             });
         }
         let n = self.body.nearest_within(self.to_body(p), reach)?;
@@ -214,6 +234,7 @@ impl Wall {
             normal: self.turn * n.normal,
             velocity: self.velocity_at(p),
             slip: self.slip,
+            sampled: self.sampled,
         })
     }
 }
@@ -302,6 +323,10 @@ pub struct Walls {
     /// What the closed faces of the domain enclose.
     inside: Aabb,
     walls: Vec<Wall>,
+    /// Whether the domain's faces have boundary particles.
+    sampled_faces: bool,
+    /// Whether any body has none.
+    unsampled: bool,
     restitution: f64,
 }
 
@@ -326,12 +351,22 @@ impl Walls {
                 }
             }
         }
+        let sampled = |b: &Boundary| is_sampled(scene, b.slip, b.adhesion);
         Walls {
+            sampled_faces: scene
+                .domain
+                .as_ref()
+                .is_some_and(|d| d.slip == Slip::NoSlip && is_sampled(scene, d.slip, 0.0)),
+            unsampled: !scene.boundaries.iter().all(sampled),
             domain: scene.domain.clone(),
             faces,
             clear,
             inside,
-            walls: scene.boundaries.iter().map(|b| Wall::new(b, h, period(scene))).collect(),
+            walls: scene
+                .boundaries
+                .iter()
+                .map(|b| Wall::new(b, h, period(scene), is_sampled(scene, b.slip, b.adhesion)))
+                .collect(),
             restitution: scene.model.sph.restitution,
         }
     }
@@ -339,6 +374,11 @@ impl Walls {
     /// Moves the moving walls to where they are at `time`, s.
     pub fn pose(&mut self, time: f64) {
         self.walls.iter_mut().filter(|w| w.moves()).for_each(|w| w.pose(time));
+    }
+
+    /// Whether wall `w` has boundary particles.
+    pub fn has_particles(&self, w: usize) -> bool {
+        self.walls[w].sampled
     }
 
     /// Number of walls: faces of the domain and bodies.
@@ -357,14 +397,16 @@ impl Walls {
         !self.clear.contains(p) || self.walls.iter().any(|w| w.reach.contains(w.image(p)))
     }
 
-    /// As [`Walls::is_near`], of the domain's faces along which fluid slips.
+    /// As [`Walls::is_near`], of walls without boundary particles.
     #[inline(always)]
-    pub fn is_near_plane(&self, p: DVec3) -> bool {
-        !self.clear.contains(p) && self.slips()
+    pub fn is_near_unsampled(&self, p: DVec3) -> bool {
+        !self.clear.contains(p) && !self.sampled_faces || self.is_near_unsampled_body(p)
     }
 
-    fn slips(&self) -> bool {
-        self.domain.as_ref().is_some_and(|d| d.slip == Slip::FreeSlip)
+    /// Whether a body without boundary particles may be nearer than the kernel support.
+    #[inline(always)]
+    pub fn is_near_unsampled_body(&self, p: DVec3) -> bool {
+        self.unsampled && self.walls.iter().any(|w| !w.sampled && w.reach.contains(w.image(p)))
     }
 
     /// Where a place in the frame of wall `w` is now.
@@ -385,11 +427,18 @@ impl Walls {
         PointMotion { velocity, acceleration: wall.acceleration + wall.spin.cross(velocity - wall.velocity) }
     }
 
-    /// Calls `visit` with each face of the domain along which fluid slips that is nearer than `reach`.
+    /// As [`Walls::contacts`], of walls without boundary particles.
     #[inline]
-    pub fn planes(&self, p: DVec3, reach: f64, visit: impl FnMut(&Contact)) {
-        if self.slips() {
-            self.faces(p, reach, visit);
+    pub fn unsampled(&self, p: DVec3, reach: f64, mut visit: impl FnMut(&Contact)) {
+        if !self.sampled_faces {
+            self.faces(p, reach, &mut visit);
+        }
+        if self.unsampled {
+            for wall in self.walls.iter().filter(|w| !w.sampled) {
+                if let Some(c) = wall.contact(p, reach) {
+                    visit(&c);
+                }
+            }
         }
     }
 
@@ -401,7 +450,13 @@ impl Walls {
                 if distance < reach {
                     let mut normal = DVec3::ZERO;
                     normal[a] = if upper { -1.0 } else { 1.0 };
-                    visit(&Contact { distance, normal, velocity: DVec3::ZERO, slip: d.slip });
+                    visit(&Contact {
+                        distance,
+                        normal,
+                        velocity: DVec3::ZERO,
+                        slip: d.slip,
+                        sampled: self.sampled_faces,
+                    });
                 }
             }
         }

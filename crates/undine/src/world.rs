@@ -14,8 +14,9 @@ use crate::models::{Around, Birth, Passes, Solver, StepLimit, Trouble};
 use crate::scene::{Action, Event, EventError, Force, ModelKind, Scene, Settable, Solid};
 use crate::walls::{SampleError, Walls};
 
-/// Fluid nearer to a wall than this at the start, × spacing, is left out.
-const START_GAP: f64 = 0.0;
+/// Fluid nearer to a wall than this at the start, × spacing, is left out. Beside boundary particles it is packed evenly, and
+/// what is in front of the wall stays.
+const START_GAP: f64 = 0.25;
 
 /// Why a scene cannot be run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -461,7 +462,9 @@ fn starting_fluid(scene: &Scene, walls: &Walls) -> (Vec<Birth>, StartReport) {
         births.reserve_exact(places.len());
         for p in places {
             let outside = scene.domain.as_ref().is_some_and(|b| p.cmplt(b.min).any() || p.cmpgt(b.max).any());
-            if outside || walls.distance(p, d) < START_GAP * d {
+            let mut in_wall = false;
+            walls.contacts(p, d, |c| in_wall |= c.distance < if c.sampled { 0.0 } else { START_GAP * d });
+            if outside || in_wall {
                 report.in_walls += 1;
             } else if scene.solids.iter().any(|s| is_in_solid(s, p, d)) {
                 report.in_solids += 1;

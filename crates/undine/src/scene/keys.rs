@@ -143,7 +143,7 @@ static MODEL: Table = Table {
         key("integrator", Choice(&super::Integrator::NAMES), Word("leap-frog"), "",
             "Leap-frog in its kick-drift-kick form, or velocity Verlet, in which forces see the velocities of the end of the step and Bayraktar's two limits hold besides."),
         key("walls", Choice(&super::WallKind::NAMES), Word("particles"), "",
-            "What keeps fluid out of walls: boundary particles with the fluid's pressure gone on behind them, with a density that evolves, or that repel by distance; or smeared layers without particles. With `kernels = \"mueller\"` always `layers`."),
+            "What keeps fluid out of walls. `particles`: boundary particles, with the fluid's pressure gone on behind them, on walls that it sticks to (no-slip, or adhesion), smooth layers on those it slips along. `evolved-density` and `lennard-jones`: boundary particles on all bodies, with a density of their own or repelling by distance. `layers`: no particles. With `kernels = \"mueller\"` always `layers`."),
     ],
     groups: &[Group { keys: &["smoothing", "h"], required: false }],
 };

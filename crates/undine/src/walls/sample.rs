@@ -219,8 +219,19 @@ impl Walls {
     /// none, and there are none behind a closed face. Static walls are cut at the domain (grown by the kernel
     /// support where it is open); along periodic axes samples are in `[min, max)` and even across the seam.
     pub fn samples(&self, spacing: f64, layers: usize) -> Result<Vec<WallSamples>, SampleError> {
+        self.samples_of(spacing, layers, &|_| true)
+    }
+
+    /// As [`Walls::samples`], of the walls whose numbers are `wanted`.
+    pub fn samples_of(
+        &self,
+        spacing: f64,
+        layers: usize,
+        wanted: &dyn Fn(usize) -> bool,
+    ) -> Result<Vec<WallSamples>, SampleError> {
+        let walls = || self.walls.iter().enumerate().filter(|(index, _)| wanted(*index));
         let mut total = 0.0;
-        for (index, wall) in self.walls.iter().enumerate() {
+        for (index, wall) in walls() {
             let region = wall.region(self);
             let bounds = wall.body.bounds();
             let far = bounds.min.abs().max(bounds.max.abs()).max_element();
@@ -232,10 +243,7 @@ impl Walls {
                 return Err(SampleError::TooMany { wall: index, count: total, limit: MAX_SAMPLES });
             }
         }
-        Ok(self
-            .walls
-            .iter()
-            .enumerate()
+        Ok(walls()
             .map(|(index, wall)| WallSamples {
                 wall: index,
                 moves: wall.moves(),

@@ -87,7 +87,9 @@ impl Boundary {
         let (mut still, mut moving) = (Vec::new(), Vec::new());
         if kind != WallKind::Layers {
             still.extend(faces::origins(scene, params.spacing));
-            for body in walls.samples(params.spacing, layers(params.h / params.spacing))? {
+            for body in walls
+                .samples_of(params.spacing, layers(params.h / params.spacing), &|w| walls.has_particles(w))?
+            {
                 let b = &scene.boundaries[body.wall];
                 let once = window(&body.samples, body.moves.then_some(period.as_ref()).flatten());
                 let origins = body.samples.iter().filter(|s| once.contains(s.position)).map(|s| Origin {
@@ -163,8 +165,7 @@ impl Boundary {
     /// Adds what boundary particles add to the sums of a block of fluid, its first particle being `first`; `near` says
     /// where a step may end in a wall.
     pub fn rates(&self, block: usize, work: &Work, first: usize, out: &mut [Rate], near: &mut [u8]) {
-        // Walls without particles may be anywhere.
-        near.fill(u8::from(self.kind == WallKind::Layers));
+        near.fill(0);
         for set in self.sets() {
             let own = &work.records[first..];
             pairs::rates(&set.seen[block], set, own, self.constants.unit, out, near);

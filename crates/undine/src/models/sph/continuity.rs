@@ -137,6 +137,7 @@ impl Continuity {
                     let mut held = 0.0;
                     if walls.is_near(around.walls, p) {
                         let wall = walls.rate(around.walls, p, glam::Vec3::from(velocity[i]).as_dvec3());
+                        near[k] |= u8::from(around.walls.is_near_unsampled_body(p));
                         rate += wall.rate;
                         held = wall.density;
                         n = std::array::from_fn(|a| n[a] + wall.color[a] as f32);

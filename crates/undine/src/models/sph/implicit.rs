@@ -3,7 +3,9 @@
 //! An explicit step is stable up to 0.1 Δ²ρ/μ, which falls with the viscosity. Here velocities after all other forces, v*,
 //! are taken on to those that solve
 //!
-//!     m_i v_i + δt Σ_j k_ij (v_i - v_j) + δt Σ_b k_ib (1 + s/d) (v_i - v_b) = m_i v*_i
+//! ```text
+//! m_i v_i + δt Σ_j k_ij (v_i - v_j) + δt Σ_b k_ib (1 + s/d) (v_i - v_b) = m_i v*_i
+//! ```
 //!
 //! with the same Morris viscosity k = μ V_i V_j 12f/h⁵ g as the explicit one, s the depth of a boundary particle and d the
 //! distance of the fluid from the wall (Morris 1997: the profile goes on straight through the wall). The matrix is symmetric and
@@ -99,6 +101,8 @@ impl Implicit {
         blocks.into_par_iter().enumerate().for_each(|(block, (rows, diagonal, r))| {
             let first = block * BLOCK;
             coefficients(rows, block, first, dt, forces, work, fluid);
+            // Whoever has no neighbours at all, not even itself, has a broken place; the guard will say so.
+            rows.end.resize(r.len(), rows.index.len() as u32);
             // What walls take: δt Σ k (1 + s/d), and that times their velocity.
             let mut held = [[0.0; 4]; BLOCK];
             boundary.hold(block, work, fluid, first, forces, &mut held[..r.len()]);

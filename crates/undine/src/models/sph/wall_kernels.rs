@@ -12,7 +12,7 @@ use glam::DVec3;
 
 use super::params::Params;
 use crate::kernels::{Cored, Kernel, Poly6, Spiky, Viscosity, Wide, half_space_sum, lattice_sum};
-use crate::scene::{Kernels, Slip, WallKind};
+use crate::scene::{Kernels, Slip};
 use crate::walls::{Contact, Walls};
 
 const SAMPLES: usize = 512;
@@ -26,8 +26,6 @@ pub struct WallKernels {
     pub kernels: Kernels,
     /// Samples per metre.
     scale: f64,
-    /// Whether the walls' bodies count too, and faces that fluid sticks to; else they have particles.
-    all: bool,
     /// Particles nearer to a wall than this count as so near where layers mirror their motion, m.
     least: f64,
     /// At equal distances from 0 to h.
@@ -103,7 +101,6 @@ impl WallKernels {
             h,
             kernels: p.kernels,
             scale: SAMPLES as f64 / h,
-            all: p.walls == WallKind::Layers,
             least: 0.25 * d,
             samples: vec![Sample::default(); SAMPLES + 1],
         };
@@ -199,12 +196,12 @@ impl WallKernels {
     /// Whether any wall may be nearer than the support: a quick look that spares most particles the rest.
     #[inline(always)]
     pub fn is_near(&self, walls: &Walls, p: DVec3) -> bool {
-        if self.all { walls.is_near(p) } else { walls.is_near_plane(p) }
+        walls.is_near_unsampled(p)
     }
 
     #[inline(always)]
     fn contacts(&self, walls: &Walls, p: DVec3, visit: impl FnMut(&Contact)) {
-        if self.all { walls.contacts(p, self.h, visit) } else { walls.planes(p, self.h, visit) }
+        walls.unsampled(p, self.h, visit);
     }
 
     /// Relative density the walls hold at a place: 1 - Π(1 - part), exact where two meet at a right angle.
