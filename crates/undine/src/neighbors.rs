@@ -116,6 +116,10 @@ pub struct Grid {
     plain: bool,
     /// First particle of each cell, and the total at the end.
     start: Vec<u32>,
+    /// Cells it may have before space is squeezed, however few the particles.
+    least_cells: f64,
+    /// Room around the particles, in supports, in which places can be looked up the quick way.
+    margin: f64,
 }
 
 /// A bounded box and which of its axes repeat.
@@ -138,23 +142,37 @@ impl Grid {
             cells: 1,
             scale: 1.0,
         };
-        Grid { per_h: 1.0 / h, axis: [axis.clone(), axis.clone(), axis], plain: false, start: vec![0, 0] }
+        Grid {
+            per_h: 1.0 / h,
+            axis: [axis.clone(), axis.clone(), axis],
+            plain: false,
+            start: vec![0, 0],
+            least_cells: CELLS_AT_LEAST,
+            margin: 1.0,
+        }
+    }
+
+    /// A grid in which others than its own particles are looked up: with room around for all that are near, and with cells
+    /// to spare, `cells` at least, so that space need not be squeezed.
+    pub fn for_others(h: f64, cells: f64) -> Self {
+        Grid { least_cells: cells.max(CELLS_AT_LEAST), margin: 2.0, ..Grid::new(h) }
     }
 
     /// Lays the grid over the particles at `position` (three parallel arrays, m).
     pub fn fit(&mut self, position: [&[f64]; 3], period: Option<&Period>) {
         let n = position[0].len();
         let h = 1.0 / self.per_h;
-        let budget = (CELLS_PER_PARTICLE * n as f64).max(CELLS_AT_LEAST);
+        let budget = (CELLS_PER_PARTICLE * n as f64).max(self.least_cells);
+        let room = self.margin * h;
         for (a, (axis, x)) in self.axis.iter_mut().zip(position).enumerate() {
             axis.runs.clear();
             if let Some(p) = period.filter(|p| p.axes[a]) {
                 axis.runs.push(Run { low: p.min[a], high: p.max[a], shift: -p.min[a] });
                 axis.wrap = Wrap::Periodic(((p.max[a] - p.min[a]) * self.per_h) as f32);
             } else {
-                // One support of margin, so that rows and chords around a particle stay inside the grid.
+                // A margin, so that rows and chords around a particle stay inside the grid.
                 let (low, high) = bounds_of(x);
-                axis.runs.push(Run { low, high, shift: h - low });
+                axis.runs.push(Run { low, high, shift: room - low });
                 axis.wrap = Wrap::Ends;
             }
         }
@@ -167,7 +185,7 @@ impl Grid {
         if sizes(&self.axis).iter().product::<f64>() > budget {
             for (axis, x) in self.axis.iter_mut().zip(position) {
                 if axis.wrap == Wrap::Ends {
-                    axis.runs = squeeze(x, axis.runs[0].low, axis.runs[0].high, h);
+                    axis.runs = squeeze(x, axis.runs[0].low, axis.runs[0].high, h, room);
                 }
             }
         }
@@ -199,7 +217,7 @@ impl Grid {
                 }
                 _ => {
                     // Margin, and one more cell because the last coordinate may round up into the next.
-                    axis.cells = ((axis_length(axis) * self.per_h + 1.0) * fine as f64) as i32 + 2;
+                    axis.cells = ((axis_length(axis) * self.per_h + self.margin) * fine as f64) as i32 + 2;
                     axis.scale = fine;
                 }
             }
@@ -480,7 +498,7 @@ fn bounds_of(x: &[f64]) -> (f64, f64) {
 }
 
 /// The stretches of an axis that hold particles, moved together until gaps of three supports remain.
-fn squeeze(x: &[f64], low: f64, high: f64, h: f64) -> Vec<Run> {
+fn squeeze(x: &[f64], low: f64, high: f64, h: f64, room: f64) -> Vec<Run> {
     let width = ((high - low) / BUCKETS as f64).max(h);
     let mut bucket = vec![(f64::INFINITY, f64::NEG_INFINITY); BUCKETS + 1];
     for &v in x {
@@ -492,7 +510,7 @@ fn squeeze(x: &[f64], low: f64, high: f64, h: f64) -> Vec<Run> {
         match runs.last_mut() {
             Some(run) if l - run.high <= 3.0 * h => run.high = u,
             last => {
-                let shift = last.map_or(h - l, |r| r.high + r.shift + 3.0 * h - l);
+                let shift = last.map_or(room - l, |r| r.high + r.shift + 3.0 * h - l);
                 runs.push(Run { low: l, high: u, shift });
             }
         }

@@ -103,15 +103,16 @@ impl Boundary {
                 if body.moves { &mut moving } else { &mut still }.extend(origins);
             }
         }
-        let set = |origins: Vec<Origin>| {
+        let set = |origins: Vec<Origin>, moves: bool| {
+            let around = (&walls, &solids);
             (!origins.is_empty())
-                .then(|| Set::new(origins, params.h, params.spacing, (&walls, &solids), period.as_ref()))
+                .then(|| Set::new(origins, params.h, params.spacing, moves, around, period.as_ref()))
         };
         Ok(Boundary {
             kind,
-            still: set(still),
-            moving: set(moving),
-            skin: set(skin::origins(&solids, params)),
+            still: set(still, false),
+            moving: set(moving, true),
+            skin: set(skin::origins(&solids, params), true),
             reaction: vec![DVec3::ZERO; solids.len()],
             period,
             adhesion: Adhesion::new(params),
@@ -130,6 +131,11 @@ impl Boundary {
     /// Number of boundary particles.
     pub fn len(&self) -> usize {
         self.sets().map(Set::len).sum()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     fn sets(&self) -> impl Iterator<Item = &Set> {

@@ -82,15 +82,17 @@ impl Sph {
             Kernels::Mueller => TensionKind::ColorField,
             Kernels::Conservative => scene.model.sph.tension,
         };
+        let boundary = Boundary::new(scene, &params)?;
+        let grid = if boundary.is_empty() { Grid::new(params.h) } else { Grid::for_others(params.h, 0.0) };
         Ok(Sph {
             pressure: match scene.model.sph.pressure {
                 PressureKind::StateEquation => Box::new(StateEquation),
             },
             particles: Particles::new(params.integrator == Integrator::VelocityVerlet),
-            grid: Grid::new(params.h),
+            grid,
             work: Work::default(),
             walls: WallKernels::new(&params),
-            boundary: Boundary::new(scene, &params)?,
+            boundary,
             implicit: Implicit::default(),
             forces: Forces::new(&params, tension),
             extremes: Extremes::default(),

@@ -31,7 +31,7 @@ const FULL: f32 = 0.9;
 impl Sph {
     /// Moves particles until they are even beside boundary particles.
     pub(super) fn pack(&mut self, around: &Around) {
-        if self.boundary.len() == 0 {
+        if self.boundary.is_empty() {
             return;
         }
         for _ in 0..ROUNDS {

@@ -88,9 +88,12 @@ impl Work {
             local[n..].fill(0.0);
             grid.locals(a, position[a], &mut local[..n]);
         }
-        self.records.clear();
-        self.records.extend((0..n).map(|i| [self.x[i], self.y[i], self.z[i], 0.0, 0.0, 0.0, 0.0, 0.0]));
-        self.records.push([1e9, 1e9, 1e9, 0.0, 0.0, 0.0, 0.0, 0.0]);
+        self.records.resize(n + 1, [0.0; 8]);
+        self.records[n] = [1e9, 1e9, 1e9, 0.0, 0.0, 0.0, 0.0, 0.0];
+        let (x, y, z) = (&self.x, &self.y, &self.z);
+        self.records[..n].par_iter_mut().enumerate().with_min_len(BLOCK).for_each(|(i, r)| {
+            *r = [x[i], y[i], z[i], 0.0, 0.0, 0.0, 0.0, 0.0];
+        });
     }
 
     /// The next bunch of particles from i on, before `end`, and its candidates: how many there are and their

@@ -16,6 +16,8 @@ pub struct Near {
     size: [i64; 3],
     period: Option<Period>,
     bits: Vec<u64>,
+    /// Cells that hold particles.
+    held: Vec<u32>,
 }
 
 impl Near {
@@ -57,8 +59,20 @@ impl Near {
             }
         }
         self.bits.resize((self.size.iter().product::<i64>() as usize).div_ceil(64), 0);
+        // The cells that hold any, each once; sorted particles come cell by cell, mostly.
+        let mut held = std::mem::take(&mut self.held);
+        held.clear();
         for ((x, y), z) in position[0].iter().zip(position[1]).zip(position[2]) {
-            let c = self.cell(DVec3::new(*x, *y, *z));
+            if let Some(at) = self.index(self.cell(DVec3::new(*x, *y, *z))) {
+                if self.bits[at / 64] >> (at % 64) & 1 == 0 {
+                    self.bits[at / 64] |= 1 << (at % 64);
+                    held.push(at as u32);
+                }
+            }
+        }
+        let [width, height, _] = self.size;
+        for at in held.iter().map(|at| i64::from(*at)) {
+            let c = [at % width, at / width % height, at / width / height];
             for k in 0..27 {
                 let around = [c[0] + k % 3 - 1, c[1] + k / 3 % 3 - 1, c[2] + k / 9 - 1];
                 if let Some(at) = self.index(around) {
@@ -66,6 +80,7 @@ impl Near {
                 }
             }
         }
+        self.held = held;
     }
 
     fn cell(&self, p: DVec3) -> [i64; 3] {

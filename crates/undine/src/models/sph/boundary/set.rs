@@ -21,6 +21,11 @@ use crate::walls::{PointMotion, Walls};
 /// its neighbours would make it more than it is.
 const VOLUMES: std::ops::RangeInclusive<f64> = 0.1..=1.2;
 
+/// Cells of the grid of walls at rest, whose particles lie on surfaces in a large space, and of moving ones, whose cells
+/// are counted anew in each step.
+const STILL_CELLS: f64 = (1 << 24) as f64;
+const MOVING_CELLS: f64 = (1 << 18) as f64;
+
 /// What a boundary particle belongs to.
 #[derive(Clone, Copy, Debug)]
 pub enum Owner {
@@ -109,6 +114,7 @@ impl Set {
         origins: Vec<Origin>,
         h: f64,
         spacing: f64,
+        moving: bool,
         (walls, solids): (&Walls, &Solids),
         period: Option<&Period>,
     ) -> Self {
@@ -120,7 +126,7 @@ impl Set {
             order: Vec::new(),
             key: Vec::new(),
             h,
-            grid: Grid::new(h),
+            grid: Grid::for_others(h, if moving { MOVING_CELLS } else { STILL_CELLS }),
             near: Near::default(),
             position: Default::default(),
             work: Work::default(),
@@ -144,15 +150,22 @@ impl Set {
 
     /// Puts the particles where their walls are, and sorts them.
     pub fn pose(&mut self, walls: &Walls, solids: &Solids, period: Option<&Period>) {
-        let now: Vec<_> = self.origins.par_iter().map(|o| o.now(walls, solids)).collect();
-        let places: Vec<DVec3> = now.par_iter().map(|n| wrap(n.0, period)).collect();
-        let unsorted: [Vec<f64>; 3] = std::array::from_fn(|a| places.iter().map(|p| p[a]).collect());
+        let now: Vec<_> = self
+            .origins
+            .par_iter()
+            .with_min_len(BLOCK)
+            .map(|o| {
+                let (place, motion, normal) = o.now(walls, solids);
+                (wrap(place, period), motion, normal)
+            })
+            .collect();
+        let unsorted: [Vec<f64>; 3] =
+            std::array::from_fn(|a| now.par_iter().with_min_len(BLOCK).map(|n| n.0[a]).collect());
         let view = [&unsorted[0][..], &unsorted[1], &unsorted[2]];
         self.grid.fit(view, period);
         self.grid.sort(view, &mut self.key, &mut self.order);
         for (sorted, from) in self.position.iter_mut().zip(&unsorted) {
-            sorted.clear();
-            sorted.extend(self.order.iter().map(|&k| from[k as usize]));
+            self.order.par_iter().with_min_len(BLOCK).map(|&k| from[k as usize]).collect_into_vec(sorted);
         }
         let position = [&self.position[0][..], &self.position[1], &self.position[2]];
         self.near.lay(position, self.h, period);
