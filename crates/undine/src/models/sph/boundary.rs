@@ -17,6 +17,8 @@ pub mod pairs;
 pub mod seen;
 pub mod set;
 pub mod skin;
+#[cfg(test)]
+mod tests;
 
 use glam::DVec3;
 

@@ -1,0 +1,279 @@
+//! The passes over boundary particles against the plain equations.
+
+use glam::{DVec3, Vec3};
+
+use super::super::Sph;
+use super::super::continuity::{Continuity, Rate};
+use super::super::params::Params;
+use super::super::work::{PRESSURE, VOLUME};
+use super::set::Set;
+use crate::fields::Fields;
+use crate::kernels::{Cored, Kernel, Poly6, Wide};
+use crate::models::springs::Solids;
+use crate::models::{Around, Birth, Passes, Solver};
+use crate::scene::Scene;
+use crate::walls::Walls;
+
+/// Disordered fluid that moves every which way around a ball and over a floor that slides, in a box that repeats along x
+/// and z; and a soft ball in it.
+fn scene(walls: &str) -> Scene {
+    let text = format!(
+        r#"
+        gravity = [1, -9.81, 0.5]
+        [domain]
+        min = [0, 0, 0]
+        max = [1, 2, 0.5]
+        periodic = [true, false, true]
+        [model]
+        spacing = 0.05
+        walls = "{walls}"
+        viscous_step = "explicit"
+        [[fluid]]
+        viscosity = 2.0
+        surface_tension = 0
+        shape = {{ box = {{ min = [0, 0, 0], max = [1, 0.5, 0.5] }} }}
+        [[fluid]]
+        name = "oil"
+        density = 600
+        viscosity = 5.0
+        surface_tension = 0
+        shape = {{ box = {{ min = [0, 0.5, 0], max = [1, 1, 0.5] }} }}
+        [[boundary]]
+        slip = "no-slip"
+        shape = {{ sphere = {{ center = [0.1, 0.4, 0.2], radius = 0.15 }} }}
+        [[boundary]]
+        slip = "no-slip"
+        motion = {{ translate = {{ velocity = [0.7, 0, 0] }} }}
+        shape = {{ box = {{ min = [0, -0.2, 0], max = [1, 0, 0.5] }} }}
+        [[solid]]
+        shape = {{ sphere = {{ center = [0.6, 0.5, 0.25], radius = 0.1 }} }}
+        velocity = [0, -1, 0.4]
+        "#
+    );
+    Scene::parse(&text, "test", std::path::Path::new("."), &[]).unwrap().scene
+}
+
+struct Lab {
+    scene: Scene,
+    walls: Walls,
+    fields: Fields,
+    solids: Solids,
+    sph: Sph,
+}
+
+impl Lab {
+    fn new(walls: &str) -> Self {
+        let scene = scene(walls);
+        let mut lab = Lab {
+            walls: Walls::new(&scene),
+            fields: Fields::new(&scene),
+            solids: Solids::new(&scene),
+            sph: Sph::new(&scene).unwrap(),
+            scene,
+        };
+        let births: Vec<Birth> = (0..20 * 20 * 10)
+            .map(|i| {
+                let wobble = |k: usize| ((i * 7919 + k * 104_729) % 1000) as f64 / 1000.0 - 0.5;
+                let at = DVec3::new((i % 20) as f64, (i / 20 % 20) as f64, (i / 400) as f64);
+                let position = (at + 0.5 + 0.6 * DVec3::new(wobble(1), wobble(2), wobble(3))) * 0.05;
+                let velocity = 3.0 * DVec3::new(wobble(4), wobble(5), wobble(6));
+                Birth { position, velocity, fluid: usize::from(position.y > 0.5) }
+            })
+            .collect();
+        lab.sph.insert(&births);
+        lab.around(|sph, around| sph.refresh(around, &mut Passes::default()));
+        lab
+    }
+
+    fn around<R>(&mut self, f: impl FnOnce(&mut Sph, &Around) -> R) -> R {
+        let around = Around { time: 0.0, walls: &self.walls, fields: &self.fields, solids: &self.solids };
+        f(&mut self.sph, &around)
+    }
+
+    /// From boundary particle j to fluid particle i by the shortest way, m.
+    fn way(&self, set: &Set, i: usize, j: usize) -> DVec3 {
+        let p = &self.sph.particles;
+        let mut d = DVec3::new(p.x[i], p.y[i], p.z[i])
+            - DVec3::new(set.position[0][j], set.position[1][j], set.position[2][j]);
+        let domain = self.scene.domain.as_ref().unwrap();
+        for a in [0, 2] {
+            let length = domain.max[a] - domain.min[a];
+            d[a] -= (d[a] / length).round() * length;
+        }
+        d
+    }
+
+    fn sets(&self) -> Vec<&Set> {
+        self.sph.boundary.sets().collect()
+    }
+}
+
+fn velocity(record: &[f32; 8]) -> DVec3 {
+    Vec3::new(record[4], record[5], record[6]).as_dvec3()
+}
+
+fn close(measured: DVec3, wanted: DVec3, scale: f64) -> bool {
+    measured.distance(wanted) <= 2e-4 * scale
+}
+
+#[test]
+fn rates_are_sums_over_all_boundary_particles() {
+    let mut lab = Lab::new("particles");
+    lab.around(|sph, around| sph.boundary.find(around, &sph.particles));
+    assert_eq!(lab.sets().len(), 3);
+    let p: &Params = &lab.sph.params;
+    let c = Continuity::new(p, DVec3::ZERO, 0.0);
+    let unit = p.spacing.powi(3);
+    let mut touched = 0;
+    for i in (0..lab.sph.len()).step_by(7) {
+        let (block, first) = (i / 512, i / 512 * 512);
+        let mut rates = vec![Rate::default(); 512.min(lab.sph.len() - first)];
+        let mut near = vec![0; rates.len()];
+        lab.sph.boundary.rates(block, &lab.sph.work, first, &mut rates, &mut near);
+        let rate = rates[i - first];
+        let own = glam::Vec3::from(lab.sph.particles.velocity[i]).as_dvec3();
+        let (mut convergence, mut color, mut sum) = (0.0, DVec3::ZERO, 0.0);
+        for set in lab.sets() {
+            for j in 0..set.len() {
+                let d = lab.way(set, i, j);
+                let (r, volume) = (d.length(), f64::from(set.work.records[j][VOLUME].abs()) * unit);
+                if r < p.h {
+                    let closing = (glam::Vec3::from(set.velocity[j]).as_dvec3() - own).dot(d) / r;
+                    convergence -= volume * Cored(p.h).derivative(r) * closing / p.lattice_gradient;
+                    color += d / r * (volume * Wide(p.h).derivative(r) * p.h);
+                    sum += volume * Cored(p.h).w(r) / p.lattice;
+                }
+            }
+        }
+        touched += usize::from(sum > 0.0);
+        let (gradient, density) = c.neighborhood(&rate);
+        let fast = f64::from(rate.convergence) * p.slope();
+        assert!((fast - convergence).abs() < 2e-4 * (convergence.abs() + 10.0), "{fast} {convergence}");
+        assert!(close(gradient, color, 1.0), "{gradient} {color}");
+        assert!((f64::from(density) - sum).abs() < 2e-4, "{density} {sum}");
+    }
+    assert!(touched > 50, "only {touched} particles see a wall");
+}
+
+#[test]
+fn pressure_and_velocity_go_on_behind_walls_as_the_means_say() {
+    let lab = Lab::new("particles");
+    let (p, particles) = (&lab.sph.params, &lab.sph.particles);
+    let gravity = lab.fields.gravity;
+    let mut seen = 0;
+    for set in lab.sets() {
+        for j in (0..set.len()).step_by(5) {
+            let (mut weight, mut pressure, mut mean, mut before) = (0.0, 0.0, DVec3::ZERO, 0.0);
+            let [x, y, z, depth] = set.face[j].map(f64::from);
+            let normal = DVec3::new(x, y, z);
+            for i in 0..particles.len() {
+                let d = lab.way(set, i, j);
+                let w = Poly6(p.h).w(d.length());
+                let rho = p.fluids[particles.fluid[i] as usize].density;
+                let r = &lab.sph.work.records[i];
+                weight += w;
+                pressure += w * (f64::from(r[PRESSURE]) - rho * gravity.dot(d));
+                mean += velocity(r) * w;
+                before += w * d.dot(normal);
+            }
+            if weight == 0.0 {
+                continue;
+            }
+            seen += 1;
+            let record = &set.work.records[j];
+            let pressure = (pressure / weight).max(0.0);
+            assert!((f64::from(record[PRESSURE]) - pressure).abs() < 1e-3 * (pressure + 1e3));
+            let wall = glam::Vec3::from(set.velocity[j]).as_dvec3();
+            let slope =
+                (depth * p.h / ((before / weight).abs() - depth * p.h).max(0.25 * p.spacing)).min(2.0);
+            let wanted = wall - slope * (mean / weight - wall);
+            assert!(close(velocity(record), wanted, 10.0), "{} {wanted}", velocity(record));
+        }
+    }
+    assert!(seen > 50, "only {seen} boundary particles see fluid");
+}
+
+#[test]
+fn forces_are_those_of_the_equations_and_bodies_feel_them_back() {
+    for kind in ["particles", "evolved-density", "lennard-jones"] {
+        let mut lab = Lab::new(kind);
+        // One step gives evolved densities something to push with.
+        lab.around(|sph, around| sph.step(1e-5, around, &mut Passes::default())).unwrap();
+        let (p, particles) = (&lab.sph.params, &lab.sph.particles);
+        let unit = p.spacing.powi(3);
+        let (mut on_skin, mut greatest) = (DVec3::ZERO, 0.0f64);
+        for i in 0..particles.len() {
+            let (block, first) = (i / 512, i / 512 * 512);
+            let fluid = &p.fluids[particles.fluid[i] as usize];
+            let own = &lab.sph.work.records[i];
+            let mut wanted = DVec3::ZERO;
+            for (k, set) in lab.sets().iter().enumerate() {
+                let mut of_set = DVec3::ZERO;
+                for j in 0..set.len() {
+                    let d = lab.way(set, i, j);
+                    let r = d.length();
+                    if r >= p.h {
+                        continue;
+                    }
+                    let other = &set.work.records[j];
+                    let volumes = f64::from(own[VOLUME].abs()) * f64::from(other[VOLUME].abs()) * unit * unit;
+                    let slope = Cored(p.h).derivative(r) / p.lattice_gradient;
+                    let dv = velocity(other) - velocity(own);
+                    of_set -= dv * (2.0 * fluid.viscosity * volumes * slope / r);
+                    if kind == "lennard-jones" {
+                        // Eq. 8 up to r0 = Δ, finite below half of it, weighted with the sample's volume.
+                        let (r0, near) = (p.spacing, r.max(0.5 * p.spacing));
+                        let u = (r0 / near).powi(6);
+                        let push = (u * u - u).max(0.0) * p.expected_speed.powi(2) / (near * near);
+                        of_set += d * (push * fluid.mass * f64::from(other[VOLUME].abs()));
+                    } else {
+                        let closing = (dv.dot(d) / r).max(0.0);
+                        let impedance = 0.5 * p.alpha * fluid.density * fluid.sound() * (r / p.spacing);
+                        let both =
+                            f64::from(own[PRESSURE]) + f64::from(other[PRESSURE]) + impedance * closing;
+                        of_set -= d / r * (both * volumes * slope);
+                    }
+                }
+                if k == 2 {
+                    on_skin -= of_set;
+                }
+                wanted += of_set / fluid.mass;
+            }
+            greatest = greatest.max(wanted.length());
+            if i % 5 == 0 {
+                let mut out = vec![[0.0; 3]; 512.min(particles.len() - first)];
+                let sph = &lab.sph;
+                sph.boundary.forces(block, &sph.work, &particles.fluid, first, &sph.forces, &mut out);
+                let fast = Vec3::from(out[i - first]).as_dvec3();
+                assert!(close(fast, wanted, wanted.length() + 10.0), "{kind} {i}: {fast} {wanted}");
+            }
+        }
+        assert!(greatest > 100.0, "{kind}: nothing is pushed");
+        let reaction: DVec3 = lab.sph.forces_on_solids().unwrap().iter().sum();
+        assert!(close(reaction, on_skin, on_skin.length()), "{kind}: {reaction} {on_skin}");
+        assert!(on_skin.length() > 0.0);
+    }
+}
+
+#[test]
+fn a_flat_wall_goes_on_where_the_lattice_of_the_fluid_ends() {
+    let text = r#"
+        domain = { min = [0, 0, 0], max = [1, 1, 1], periodic = [true, false, true], slip = "no-slip" }
+        model = { spacing = 0.1 }
+        [[fluid]]
+        shape = { box = { min = [0, 0, 0], max = [1, 1, 1] } }
+    "#;
+    let scene = Scene::parse(text, "test", std::path::Path::new("."), &[]).unwrap().scene;
+    let mut world = crate::world::World::new(scene).unwrap();
+    assert_eq!(world.wall_particles(), 200);
+    world.step().unwrap();
+    let frame = world.frame();
+    let density = frame.particles.scalar("density").unwrap();
+    assert!(density.iter().all(|d| (d - 1000.0).abs() < 2.0), "{density:?}");
+    // Packing has moved nothing.
+    for x in &frame.particles.position {
+        for c in x {
+            assert!(((c / 0.1).fract() - 0.5).abs() < 0.01, "{x:?}");
+        }
+    }
+}
