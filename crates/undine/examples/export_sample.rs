@@ -110,14 +110,15 @@ fn sample(index: u64, count: usize) -> Frame {
         nodes: vec![[0.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [1.0, 1.0, 1.0]],
         velocity: vec![[0.0, -1.0, 0.0]; 4],
         triangles: vec![[0, 1, 2], [1, 3, 2]],
-        radius: 0.0,
+        ..Body::default()
     };
     let ball = Body {
         name: "ball".into(),
         nodes: vec![[0.5, 2.0, 0.5]],
         velocity: vec![[0.0; 3]],
-        triangles: vec![],
+
         radius: 0.1,
+        ..Body::default()
     };
     Frame {
         index,
