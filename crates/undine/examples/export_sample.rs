@@ -116,7 +116,6 @@ fn sample(index: u64, count: usize) -> Frame {
         name: "ball".into(),
         nodes: vec![[0.5, 2.0, 0.5]],
         velocity: vec![[0.0; 3]],
-
         radius: 0.1,
         ..Body::default()
     };
