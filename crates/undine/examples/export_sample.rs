@@ -109,17 +109,15 @@ fn sample(index: u64, count: usize) -> Frame {
         name: "cloth".into(),
         nodes: vec![[0.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [1.0, 1.0, 1.0]],
         velocity: vec![[0.0, -1.0, 0.0]; 4],
-        mass: vec![0.1; 4],
         triangles: vec![[0, 1, 2], [1, 3, 2]],
-        radius: 0.0,
+        ..Body::default()
     };
     let ball = Body {
         name: "ball".into(),
         nodes: vec![[0.5, 2.0, 0.5]],
         velocity: vec![[0.0; 3]],
-        mass: vec![0.5],
-        triangles: vec![],
         radius: 0.1,
+        ..Body::default()
     };
     Frame {
         index,

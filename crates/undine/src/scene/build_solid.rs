@@ -50,7 +50,7 @@ fn build_solid(entry: &Reader, name: String, shapes: &ShapeBuilder, budget: &mut
         damping: entry.number("damping"),
         bend: entry.number("bend"),
         friction: entry.number("friction"),
-        pinned: build_pins(entry, kind, shapes),
+        pinned: build_pins(entry, kind, &shape, shapes),
         velocity: entry.vector("velocity"),
         shape,
     })
@@ -75,7 +75,7 @@ fn cloth_count(entry: &Reader, shape: &Shape, spacing: f64) -> f64 {
     count
 }
 
-fn build_pins(entry: &Reader, kind: SolidKind, shapes: &ShapeBuilder) -> Vec<Pin> {
+fn build_pins(entry: &Reader, kind: SolidKind, shape: &Shape, shapes: &ShapeBuilder) -> Vec<Pin> {
     let mut pins = Vec::new();
     for word in entry.words("pinned") {
         let pin = match word {
@@ -89,6 +89,10 @@ fn build_pins(entry: &Reader, kind: SolidKind, shapes: &ShapeBuilder) -> Vec<Pin
         if matches!(pin, Pin::Corners | Pin::Edges) && kind != SolidKind::Cloth {
             let message = format!("only a cloth has {word} to pin");
             entry.fail("pinned", message, "sides such as \"-y\", or `pinned_in`");
+        }
+        if pin == Pin::Corners && kind == SolidKind::Cloth && !matches!(shape, Shape::Box { .. }) {
+            let message = "only a cloth made of a box has corners".into();
+            entry.fail("pinned", message, "\"edges\", sides such as \"-y\", or `pinned_in`");
         }
         pins.push(pin);
     }

@@ -441,7 +441,7 @@ static SHAPE: Table = Table {
         key("box", Kind::Table(&BOX), OTHER, "", "Axis-aligned box."),
         key("sphere", Kind::Table(&SPHERE), OTHER, "", "Ball."),
         key("cylinder", Kind::Table(&CYLINDER), OTHER, "", "Round cylinder."),
-        key("disc", Kind::Table(&DISC), OTHER, "", "Flat disc, for emitters."),
+        key("disc", Kind::Table(&DISC), OTHER, "", "Flat disc, for emitters and cloth."),
         key("mesh", Kind::Table(&MESH), OTHER, "", "Closed triangle mesh."),
         key("heightfield", Kind::Table(&HEIGHTFIELD), OTHER, "", "Terrain, solid below, for boundaries."),
     ],
@@ -488,7 +488,7 @@ static CYLINDER: Table = Table {
 
 static DISC: Table = Table {
     name: "disc",
-    doc: "Flat disc, for emitters.",
+    doc: "Flat disc, for emitters and cloth.",
     keys: &[
         key("center", Vector(PLACE), Required, "m", "Centre."),
         key("normal", Direction, Required, "", "Normal; emitters stream along it."),

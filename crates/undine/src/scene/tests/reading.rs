@@ -72,6 +72,12 @@ fn every_key_reaches_the_scene() {
     assert_eq!((field.samples, &field.heights[..3]), ([3, 2], &[0.0, 0.1, 0.0][..]));
 
     assert_eq!((scene.solids[0].kind, scene.solids[1].kind), (SolidKind::Ball, SolidKind::Lattice));
+    let cloth = &scene.solids[2];
+    assert_eq!((cloth.kind, cloth.spacing, cloth.thickness), (SolidKind::Cloth, 0.05, 0.002));
+    assert_eq!((cloth.bend, cloth.friction), (0.1, 0.5));
+    assert_eq!(cloth.pinned[..2], [Pin::Corners, Pin::Side(0, false)]);
+    assert!(matches!(cloth.pinned[2], Pin::Within(Shape::Sphere { .. })));
+    assert_eq!(scene.solids[1].spacing, scene.model.spacing);
     let tap = &scene.emitters[0];
     assert_eq!((tap.fluid, tap.direction, tap.stop), (1, DVec3::NEG_Y, 2.0));
     assert!((tap.speed * PI * 0.05 * 0.05 - 0.001).abs() < 1e-15);
@@ -167,6 +173,22 @@ const WRONG: &[(&str, &[&str])] = &[
     ("[boundary]\nshape = {}", &["single table", "write `[[boundary]]`"]),
     ("[[force]]\nbrush = { radius = 1, track = [[1, 0, 0, 0], [1, 1, 0, 0]] }", &["times rising"]),
     ("[[probe]]\nkind = 'height'", &["missing key `position` for the kind `height`"]),
+    (
+        "[[solid]]\npinned = ['corners']\nshape = { box = { min = [0,0,0], max = [1,1,1] } }",
+        &["only a cloth has corners to pin", "pinned_in"],
+    ),
+    (
+        "[[solid]]\nkind = 'cloth'\npinned = ['corners']\nshape = { disc = { center = [0,0,0], normal = [0,1,0], radius = 1 } }",
+        &["only a cloth made of a box has corners"],
+    ),
+    (
+        "[[solid]]\nkind = 'cloth'\nspacing = 2\nshape = { box = { min = [0,0,0], max = [1,0.1,1] } }",
+        &["narrower than its weave of 2 m"],
+    ),
+    (
+        "[[solid]]\nkind = 'cloth'\nshape = { sphere = { center = [0,0,0], radius = 1 } }",
+        &["cannot have the shape `sphere`", "one of: box, disc, mesh"],
+    ),
     ("[[probe]]\nkind = 'body'\nbody = 'ball'", &["there is no solid `ball`", "the scene has none"]),
     ("[[event]]\ntime = 1", &["exactly one of: brush, brush_up, switch, set"]),
     (
