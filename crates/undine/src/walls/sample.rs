@@ -30,7 +30,7 @@ use crate::scene::aabb::Aabb;
 use crate::scene::shape::Shape;
 
 /// Most samples of all walls together.
-const MAX_SAMPLES: f64 = 1e8;
+const MAX_SAMPLES: f64 = 1e7;
 /// A spacing below this share of a coordinate drowns in rounding.
 const FINEST: f64 = 1e-9;
 
@@ -117,11 +117,12 @@ impl Body {
             }
             Body::Shell { shape: Shape::Box { min, max }, thickness } => {
                 let hollow = Aabb::new(*min, *max);
-                let mut inner = lattice::hollow_box(self, hollow, *thickness, spacing, layers, region);
+                let mut inner = lattice::hollow_box(hollow, *thickness, spacing, layers, region);
                 let outside = layers.min(layers_across(*thickness, spacing) / 2);
                 let field = Field::grown(&Shape::Box { min: *min, max: *max }, *thickness, spacing, region);
                 inner.extend(Relaxation { field: &field, spacing, region }.sample(outside));
-                inner
+                // Sharp edges inside, round ones outside: in the corners they may meet.
+                lattice::without_doubles(inner, spacing)
             }
             Body::Cup { inner: Shape::Box { min, max }, outer: Shape::Box { min: low, max: high } } => {
                 let (hollow, outer) = (Aabb::new(*min, *max), Aabb::new(*low, *high));

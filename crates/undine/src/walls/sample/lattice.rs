@@ -8,8 +8,8 @@ use super::{Region, Sample, layers_across};
 use crate::neighbors::Period;
 use crate::scene::aabb::Aabb;
 
-/// Samples of a cup nearer than this to an earlier one are the same, × spacing.
-const SAME: f64 = 0.6;
+/// Samples nearer than this to an earlier one are the same, × spacing.
+const SAME: f64 = 0.7;
 
 /// The places of a lattice along one axis.
 #[derive(Clone, Copy)]
@@ -22,7 +22,7 @@ struct Row {
 }
 
 impl Row {
-    /// From `first` to `last` in about `spacing`; both in the middle when there is one place only.
+    /// `count` places from `first` to `last`; a single one is in the middle.
     fn between(first: f64, last: f64, count: i64) -> Self {
         if count <= 1 {
             return Self { first: 0.5 * (first + last), pitch: 1.0, count: 1, ends: [true; 2] };
@@ -67,10 +67,7 @@ fn faces(rows: &[Row; 3], within: &Aabb, mut visit: impl FnMut(DVec3, DVec3)) {
     for a in 0..3 {
         let (b, c) = ((a + 1) % 3, (a + 2) % 3);
         for i in [0, rows[a].count - 1] {
-            if !rows[a].is_end(i)
-                || !ranges[a].contains(&i)
-                || (i == 0 && rows[a].count == 1 && !rows[a].ends[0])
-            {
+            if !rows[a].is_end(i) || !ranges[a].contains(&i) {
                 continue;
             }
             for j in ranges[b].clone() {
@@ -136,7 +133,6 @@ fn layer_depth(k: usize, across: usize, thickness: f64, spacing: f64) -> f64 {
 
 /// Lattice layers behind the inner faces of a hollow box: the lattice of the fluid goes on through its edges.
 pub(super) fn hollow_box(
-    body: &Body,
     b: Aabb,
     thickness: f64,
     spacing: f64,
@@ -167,7 +163,6 @@ pub(super) fn hollow_box(
             }
         });
     }
-    let _ = body;
     samples
 }
 
@@ -227,7 +222,16 @@ pub(super) fn cup_box(
         body.nearest_within(q, 0.0).map(|n| -n.distance)
     };
     found.retain(|(p, _)| inside(*p).is_some_and(|depth| depth > 0.25 * spacing.min(thickness)));
-    let points: Vec<DVec3> = found.iter().map(|(p, _)| *p).collect();
+    let sample = |&(position, normal): &(DVec3, DVec3)| {
+        let depth = inside(position)?;
+        Some(Sample { position, normal, depth })
+    };
+    without_doubles(found.iter().filter_map(sample).collect(), spacing)
+}
+
+/// Drops samples that are nearly where an earlier one is.
+pub(super) fn without_doubles(samples: Vec<Sample>, spacing: f64) -> Vec<Sample> {
+    let points: Vec<DVec3> = samples.iter().map(|s| s.position).collect();
     let cells = Cells::new(&points, spacing);
     let mut kept = vec![true; points.len()];
     for i in 0..points.len() {
@@ -235,11 +239,5 @@ pub(super) fn cup_box(
         cells.around(points[i], |q, j| double |= j < i && kept[j] && points[i].distance(q) < SAME * spacing);
         kept[i] = !double;
     }
-    let depth = |p: DVec3| inside(p).unwrap_or(0.0);
-    found
-        .iter()
-        .zip(kept)
-        .filter(|(_, kept)| *kept)
-        .map(|(&(position, normal), _)| Sample { position, normal, depth: depth(position) })
-        .collect()
+    samples.into_iter().zip(kept).filter(|(_, kept)| *kept).map(|(s, _)| s).collect()
 }

@@ -6,12 +6,16 @@ use super::field::Field;
 
 /// Cosine between the outward normals of two faces, below which they are the two sides of one plate.
 const OPPOSED: f64 = -0.5;
+/// The same for parallel ones.
+const STRAIGHT: f64 = -0.9;
 /// Distance to a layer that counts as none, × spacing.
 const TOLERANCE: f64 = 1e-3;
 /// Error of the distance after a slide, × spacing, up to which the surface was smooth there.
 const SMOOTH: f64 = 0.05;
 /// Steps towards an edge between two faces.
 const EDGE_STEPS: usize = 24;
+/// Longest of them, × spacing.
+const EDGE_STEP: f64 = 0.2;
 /// Steps towards a mid-surface.
 const MIDDLE_STEPS: usize = 16;
 
@@ -82,12 +86,20 @@ impl Layer<'_> {
         let surface = p - near.normal * near.distance;
         // With more than a quarter spacing behind the layer there is room for the one of the other side.
         let probe = depth + 0.25 * self.spacing;
-        let far = self.field.nearest(surface - near.normal * probe, self.reach())?;
+        let probed = surface - near.normal * probe;
+        if self.field.rim.is_beyond(probed) {
+            // Beside the ground, where distances tell nothing about it.
+            let position = surface - near.normal * depth;
+            return Some(Spot { position, normal: near.normal, depth, single: false });
+        }
+        let far = self.field.nearest(probed, self.reach())?;
         if far.distance <= tolerance - probe {
             let position = surface - near.normal * depth;
             return Some(Spot { position, normal: near.normal, depth, single: false });
         }
-        if near.normal.dot(far.normal) < OPPOSED {
+        // From outside only straight through a plate: what is beside its rim would crowd there.
+        let opposed = if near.distance > 0.0 { STRAIGHT } else { OPPOSED };
+        if near.normal.dot(far.normal) < opposed {
             return self.middle(surface, near.normal, probe - far.distance);
         }
         self.edge(p)
@@ -100,6 +112,7 @@ impl Layer<'_> {
         let mut t = 0.5 * high;
         // Whether t was computed from the far side, so that finding the near side there too ends the search.
         let mut aimed = true;
+        let mut opposed = true;
         for _ in 0..MIDDLE_STEPS {
             let n = self.field.nearest(surface - normal * t, self.reach())?;
             if n.distance <= tolerance - t {
@@ -110,6 +123,7 @@ impl Layer<'_> {
                 (t, aimed) = (0.5 * (low + high), false);
             } else {
                 high = t;
+                opposed = n.normal.dot(normal) < OPPOSED;
                 let aim = 0.5 * (t - n.distance);
                 aimed = aim > low && aim < high;
                 t = if aimed { aim } else { 0.5 * (low + high) };
@@ -119,8 +133,9 @@ impl Layer<'_> {
                 break;
             }
         }
-        // A layer deeper than the first exists only where the plate has room for it.
-        (self.index == 0 || t >= self.depth() - 0.25 * self.spacing).then_some(Spot {
+        // At the rim of a plate the other side is its end. A layer deeper than the first exists only where the plate has
+        // room for it.
+        (opposed && (self.index == 0 || t >= self.depth() - 0.25 * self.spacing)).then_some(Spot {
             position: surface - normal * t,
             normal: upward(normal),
             depth: t,
@@ -132,6 +147,7 @@ impl Layer<'_> {
     fn edge(&self, p: DVec3) -> Option<Spot> {
         let mut p = p;
         let mut before: Option<DVec3> = None;
+        let mut beside = None;
         for _ in 0..EDGE_STEPS {
             let n = self.field.nearest(p, self.reach())?;
             let error = n.distance + self.depth();
@@ -139,10 +155,18 @@ impl Layer<'_> {
                 return Some(Spot { position: p, normal: n.normal, depth: -n.distance, single: false });
             }
             if before.is_some_and(|b| b.dot(n.normal) < OPPOSED) {
-                return None;
+                // The way led from the rim of a plate to where it has two sides.
+                if beside == Some(true) {
+                    return None;
+                }
+                let thickness = 2.0 * self.spacing;
+                return self.middle(p - n.normal * n.distance, n.normal, thickness);
             }
             before = Some(n.normal);
-            p -= n.normal * error;
+            beside = beside.or(Some(n.distance > 0.0));
+            // Small steps, so as not to leave the rim of a plate behind.
+            let farthest = EDGE_STEP * self.spacing;
+            p -= n.normal * error.clamp(-farthest, farthest);
         }
         None
     }

@@ -20,15 +20,21 @@ const OFFSET: DVec3 = DVec3::new(0.0137, 0.0271, 0.0193);
 /// Spots nearer than this push each other, × spacing.
 const REACH: f64 = 1.7;
 /// Way per push, × spacing.
-const STEP: f64 = 0.35;
+const STEP: f64 = 0.55;
 /// Longest way in one iteration, × spacing.
 const FARTHEST: f64 = 0.2;
-/// Iterations before and after the repair of holes and crowds.
-const ITERATIONS: [usize; 2] = [16, 6];
+/// Iterations before and after the repair of holes and crowds; every second one lands on the layer.
+const ITERATIONS: [usize; 2] = [10, 4];
+/// Up to this number of samples of a layer there is time for twice as many.
+const QUICK: usize = 50_000;
 /// Spots nearer than this are too many, × spacing.
 const CROWD: f64 = 0.72;
 /// A candidate farther than this from all spots is in a hole, × spacing.
 const HOLE: f64 = 0.78;
+/// The same at the rim.
+const RIM_HOLE: f64 = 0.66;
+/// Width of the band of candidates for holes, × that of the band that starts.
+const SPARE: f64 = 1.9;
 /// Width of the frame around the wanted region whose spots stay and hold the others, and where it starts, × spacing.
 const FRAME: [f64; 2] = [2.0, 4.0];
 
@@ -37,6 +43,13 @@ pub(super) struct Relaxation<'a> {
     pub field: &'a Field,
     pub spacing: f64,
     pub region: &'a Region,
+}
+
+/// A place where a sample may be.
+struct Candidate {
+    spot: Spot,
+    /// Whether it is one of those, one per spacing squared, that relaxation starts from; the others fill holes.
+    starts: bool,
 }
 
 /// The lattice of candidates.
@@ -55,28 +68,38 @@ impl Relaxation<'_> {
         if layers == 0 {
             return Vec::new();
         }
-        let mut spots = self.candidates(layers, 1.0);
+        let mut candidates = self.candidates(layers, 1.0, SPARE);
+        let mut spots: Vec<Vec<Spot>> = candidates
+            .iter()
+            .map(|layer| layer.iter().filter(|c| c.starts).map(|c| c.spot).collect())
+            .collect();
         if spots.iter().any(|layer| layer.len() < FEW) {
-            let fine = self.candidates(layers, FINE);
-            for (coarse, fine) in spots.iter_mut().zip(fine) {
-                if coarse.len() < FEW {
-                    let wanted = (fine.len() as f64 / (FINE * FINE)).round() as usize;
+            let fine = self.candidates(layers, FINE, FINE);
+            for ((spots, candidates), fine) in spots.iter_mut().zip(&mut candidates).zip(fine) {
+                if spots.len() < FEW {
+                    // Counted in a wide band: a narrow one on a ball holds a few percent more or fewer.
+                    let wanted = (fine.len() as f64 / FINE.powi(3)).round() as usize;
+                    let all = fine.iter().filter(|c| c.starts).map(|c| c.spot).collect();
                     // The smallest body still has a sample.
-                    *coarse = thin_out(fine, wanted.max(1), self.spacing, |s| self.images(s));
+                    *spots = thin_out(all, wanted.max(1), self.spacing, |s| self.images(s));
+                    *candidates = fine;
                 }
             }
         }
         let sample = |s: &Spot| Sample { position: s.position, normal: s.normal, depth: s.depth };
-        spots
-            .into_iter()
-            .enumerate()
-            .flat_map(|(index, spots)| self.relaxed(index, spots).iter().map(sample).collect::<Vec<_>>())
-            .collect()
+        let mut samples = Vec::new();
+        for (index, (spots, candidates)) in spots.into_iter().zip(candidates).enumerate() {
+            samples.extend(self.relaxed(index, spots, &candidates).iter().map(sample));
+        }
+        samples
     }
 
-    /// Lattice points near each layer, projected onto it: `fine`² per spacing squared.
-    fn candidates(&self, layers: usize, fine: f64) -> Vec<Vec<Spot>> {
-        let Some(lattice) = self.lattice(layers, fine) else { return vec![Vec::new(); layers] };
+    /// Lattice points near each layer, projected onto it: `fine`² per spacing squared in the band that starts, and
+    /// those in a band `spare` times as wide.
+    fn candidates(&self, layers: usize, fine: f64, spare: f64) -> Vec<Vec<Candidate>> {
+        let Some(lattice) = self.lattice(layers, fine) else {
+            return (0..layers).map(|_| Vec::new()).collect();
+        };
         let spacing = self.spacing;
         let (outermost, innermost) = (spacing, layers as f64 * spacing);
         // Distances beyond a seam are not those of the body's image: large blocks are then not judged by them.
@@ -117,10 +140,16 @@ impl Relaxation<'_> {
                         let p = lattice.at(*at);
                         let n = self.field.nearest(p, layer.depth() + 2.0 * spacing)?;
                         let above = n.distance + layer.depth();
-                        if !(-0.5 * spacing..=spacing).contains(&above) {
+                        if !(-spare * lattice.half..=spacing).contains(&above) {
                             return None;
                         }
-                        layer.project(p).filter(|spot| spot.position.distance(p) <= lattice.half)
+                        if self.field.rim.is_beyond(p) {
+                            return None;
+                        }
+                        let spot = layer.project(p)?;
+                        let way = spot.position.distance(p);
+                        let starts = way <= lattice.half;
+                        (way <= spare * lattice.half).then_some(Candidate { spot, starts })
                     })
                     .collect()
             })
@@ -154,10 +183,11 @@ impl Relaxation<'_> {
     }
 
     /// The images of a place that push others: across seams and beyond the rim.
-    fn images(&self, p: DVec3) -> Vec<DVec3> {
+    fn images(&self, spot: &Spot) -> Vec<DVec3> {
+        let p = spot.position;
         let reach = REACH * self.spacing;
         let mut images = Vec::new();
-        self.field.rim.mirror(p, reach, |q| images.push(q));
+        self.field.rim.mirror(p, spot.normal, reach, |q| images.push(q));
         if let Some(d) = self.field.period() {
             for a in (0..3).filter(|a| d.axes[*a]) {
                 let length = d.max[a] - d.min[a];
@@ -182,7 +212,7 @@ impl Relaxation<'_> {
         let images: Vec<(u32, Vec<DVec3>)> = spots
             .par_iter()
             .enumerate()
-            .map(|(i, s)| (i as u32, self.images(s.position)))
+            .map(|(i, s)| (i as u32, self.images(s)))
             .filter(|(_, images)| !images.is_empty())
             .collect();
         for (i, images) in images {
@@ -193,26 +223,44 @@ impl Relaxation<'_> {
     }
 
     /// Evens a layer out, removes what is too many and fills what is empty.
-    fn relaxed(&self, index: usize, mut spots: Vec<Spot>) -> Vec<Spot> {
+    fn relaxed(&self, index: usize, mut spots: Vec<Spot>, candidates: &[Candidate]) -> Vec<Spot> {
         let layer = Layer { field: self.field, spacing: self.spacing, index };
-        let start = spots.clone();
         for (round, iterations) in ITERATIONS.into_iter().enumerate() {
             if round > 0 {
-                spots = self.repaired(spots, &start);
+                spots = self.filled(self.apart(&spots, CROWD * self.spacing), candidates);
             }
-            for _ in 0..iterations {
-                spots = self.push(&layer, &spots);
+            let times = if spots.len() <= QUICK { 2 } else { 1 };
+            for _ in 0..times * iterations / 2 {
+                let flown = self.push(&spots);
+                spots = self.land(&layer, &spots, &self.push(&flown));
             }
         }
-        spots
+        let land = |s: &Spot| {
+            let s = if s.single { *s } else { layer.project(s.position).unwrap_or(*s) };
+            Spot { position: self.field.wrap(s.position), ..s }
+        };
+        let spots: Vec<Spot> = spots.par_iter().map(land).collect();
+        self.apart(&spots, CROWD * self.spacing)
+    }
+
+    /// Brings spots back onto the layer; those that have left it stay where they were before. This is not done after
+    /// every push: a look at the body costs more than the push.
+    fn land(&self, layer: &Layer, before: &[Spot], flown: &[Spot]) -> Vec<Spot> {
+        before
             .par_iter()
-            .filter_map(|s| layer.project(s.position))
-            .map(|s| Spot { position: self.field.wrap(s.position), ..s })
+            .zip(flown)
+            .map(|(before, flown)| {
+                if before.position == flown.position {
+                    return *before;
+                }
+                let Some(spot) = layer.follow(flown.position, before) else { return *before };
+                Spot { position: self.field.wrap(spot.position), ..spot }
+            })
             .collect()
     }
 
-    /// One iteration: every spot moves away from its neighbours along the layer.
-    fn push(&self, layer: &Layer, spots: &[Spot]) -> Vec<Spot> {
+    /// Every spot moves away from its neighbours along its tangent plane.
+    fn push(&self, spots: &[Spot]) -> Vec<Spot> {
         let (cells, owners) = self.cells(spots);
         let reach = REACH * self.spacing;
         let mut free = self.region.bounds().grow(FRAME[0] * self.spacing);
@@ -241,17 +289,14 @@ impl Relaxation<'_> {
                 push -= spot.normal * push.dot(spot.normal);
                 let way = (push * (STEP * self.spacing)).clamp_length_max(FARTHEST * self.spacing);
                 let to = self.field.rim.clamp(self.field.wrap(spot.position + way));
-                let Some(mut next) = layer.follow(to, spot) else { return *spot };
-                next.position = self.field.wrap(next.position);
-                next
+                Spot { position: to, ..*spot }
             })
             .collect()
     }
 
-    /// Without the later of two crowded spots, and with candidates in the holes.
-    fn repaired(&self, spots: Vec<Spot>, candidates: &[Spot]) -> Vec<Spot> {
-        let (cells, owners) = self.cells(&spots);
-        let crowd = CROWD * self.spacing;
+    /// Without the later of two spots nearer than `crowd` (m) to each other.
+    fn apart(&self, spots: &[Spot], crowd: f64) -> Vec<Spot> {
+        let (cells, owners) = self.cells(spots);
         let crowded: Vec<Vec<u32>> = spots
             .par_iter()
             .enumerate()
@@ -273,27 +318,28 @@ impl Relaxation<'_> {
         for (i, earlier) in crowded.iter().enumerate() {
             kept[i] = !earlier.iter().any(|j| kept[*j as usize]);
         }
-        let mut spots: Vec<Spot> = spots.iter().zip(&kept).filter(|(_, k)| **k).map(|(s, _)| *s).collect();
-        // Candidates in holes, the first of those that would crowd each other.
+        spots.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(s, _)| *s).collect()
+    }
+
+    /// With candidates in the holes, the first of those that would crowd each other.
+    fn filled(&self, mut spots: Vec<Spot>, candidates: &[Candidate]) -> Vec<Spot> {
         let (cells, owners) = self.cells(&spots);
-        let hole = HOLE * self.spacing;
+        let (hole, rim_hole) = (HOLE * self.spacing, RIM_HOLE * self.spacing);
         let empty: Vec<Spot> = candidates
             .par_iter()
+            .map(|c| c.spot)
             .filter(|c| {
+                // At the rim there is nothing on one side.
+                let hole =
+                    if self.field.rim.is_near(c.position, 0.5 * self.spacing) { rim_hole } else { hole };
                 let mut is_free = true;
                 cells.around(c.position, |q, j| {
                     is_free &= c.position.distance(q) > hole || !c.shares_sheet(&spots[owners[j] as usize]);
                 });
                 is_free
             })
-            .copied()
             .collect();
-        let old = spots.len();
-        for c in empty {
-            if spots[old..].iter().all(|s| s.position.distance(c.position) > hole || !c.shares_sheet(s)) {
-                spots.push(c);
-            }
-        }
+        spots.extend(self.apart(&empty, hole));
         spots
     }
 }

@@ -12,7 +12,7 @@ use crate::scene::shape::Shape;
 
 /// Way from the rim to a mirror image, × that to the rim. Farther images draw samples nearer to the rim, so that its
 /// corners are not bare.
-const BEYOND: f64 = 1.4;
+const BEYOND: f64 = 2.0;
 
 /// The rim of a surface.
 pub(super) enum Rim {
@@ -69,6 +69,11 @@ impl Rim {
         p
     }
 
+    /// Whether a place is beside the ground.
+    pub fn is_beyond(&self, p: DVec3) -> bool {
+        matches!(self, Self::Rectangle { .. }) && self.is_at(p, 0.0)
+    }
+
     /// Whether a place is on the rim itself or beyond, within `tolerance` (m).
     pub fn is_at(&self, p: DVec3, tolerance: f64) -> bool {
         match self {
@@ -83,8 +88,15 @@ impl Rim {
         }
     }
 
-    /// Visits the mirror images of a place nearer than `reach` (m) to the rim.
-    pub fn mirror(&self, p: DVec3, reach: f64, mut visit: impl FnMut(DVec3)) {
+    /// Whether a place of the surface is nearer than `reach` (m) to the rim.
+    pub fn is_near(&self, p: DVec3, reach: f64) -> bool {
+        let mut near = false;
+        self.mirror(p, DVec3::Y, reach, |_| near = true);
+        near
+    }
+
+    /// Visits the images beyond the rim of a place nearer than `reach` (m) to it, on a surface with this normal.
+    pub fn mirror(&self, p: DVec3, normal: DVec3, reach: f64, mut visit: impl FnMut(DVec3)) {
         match self {
             Self::None => {}
             Self::Rectangle { min, max } => {
@@ -94,7 +106,10 @@ impl Rim {
                 };
                 let (x, z) = (images(p.x, min[0], max[0]), images(p.z, min[1], max[1]));
                 let pairs = (1..9).filter_map(|k| Some((x[k % 3]?, z[k / 3]?)));
-                pairs.for_each(|(x, z)| visit(DVec3::new(x, p.y, z)));
+                // Straight on along the slope.
+                let slope =
+                    |x: f64, z: f64| (normal.x * (p.x - x) + normal.z * (p.z - z)) / normal.y.max(0.1);
+                pairs.for_each(|(x, z)| visit(DVec3::new(x, p.y + slope(x, z), z)));
             }
             Self::Circle { center, normal, radius } => {
                 let q = p - *center;

@@ -30,18 +30,18 @@ impl Ord for Entry {
 }
 
 /// Leaves `wanted` of the spots by taking away the most crowded one again and again. `images` gives the images of a
-/// place beyond rims and seams.
+/// spot beyond rims and seams.
 pub(super) fn thin_out(
     spots: Vec<Spot>,
     wanted: usize,
     spacing: f64,
-    images: impl Fn(DVec3) -> Vec<DVec3>,
+    images: impl Fn(&Spot) -> Vec<DVec3>,
 ) -> Vec<Spot> {
     let reach = APART * spacing;
     let mut points: Vec<DVec3> = spots.iter().map(|s| s.position).collect();
     let mut owners: Vec<usize> = (0..spots.len()).collect();
     for (i, s) in spots.iter().enumerate() {
-        let list = images(s.position);
+        let list = images(s);
         owners.extend(list.iter().map(|_| i));
         points.extend(list);
     }
