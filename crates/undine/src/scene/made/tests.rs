@@ -37,7 +37,7 @@ fn the_dragon_is_closed_in_one_piece_without_handles_and_one_metre_long() {
     let b = mesh.bounds();
     assert!((b.size().x - 1.0).abs() < 1e-9 && b.min.y.abs() < 1e-9, "{b:?}");
     assert!((b.min.z + b.max.z).abs() < 1e-9 && b.size().z < 1.2 && b.size().y < 0.8, "{b:?}");
-    assert!(mesh.volume() > 0.01 && mesh.triangles.len() < 40_000, "{mesh:?}, {} m³", mesh.volume());
+    assert!(mesh.volume() > 0.01 && mesh.triangles.len() < 60_000, "{mesh:?}, {} m³", mesh.volume());
 }
 
 #[test]
