@@ -43,9 +43,7 @@ fn the_scenes_have_about_as_many_particles_as_the_papers() {
         if std::env::var_os("UNDINE_SHOW").is_some() {
             eprintln!("{name}: {} fluid particles at the start, {count} emitted and all", world.len());
         }
-        // The river has as much at a time: what comes leaves again.
-        let stated = fluid > 0.0 && name != "river";
-        assert!(!stated || off.abs() < 0.05, "{name} has {count} fluid particles");
+        assert!(fluid == 0.0 || off.abs() < 0.05, "{name} has {count} fluid particles");
         assert!(count > 10_000.0, "{name} has {count} fluid particles");
     }
 }
