@@ -168,7 +168,7 @@ pub struct CheckArgs {
 /// `undine bench`.
 #[derive(Debug, Args)]
 pub struct BenchArgs {
-    /// Which table [default: mueller, horvath and surface]
+    /// Which table [default: mueller, horvath, surface and bayraktar]
     pub table: Option<BenchTable>,
 
     /// Steps (or surfaces) to time, after a warm-up
@@ -194,6 +194,8 @@ pub enum BenchTable {
     Horvath,
     /// Horváth 2012, columns MC and NI: the surfaces of these particles
     Surface,
+    /// Bayraktar 2010: scenes of boundary particles, and one of them without
+    Bayraktar,
     /// A dam break of 15 thousand to 1 million particles
     Scale,
 }

@@ -30,10 +30,23 @@ struct Case {
     particles: u64,
     /// The paper's own time, ms.
     paper_ms: Option<f64>,
+    /// Where the fluid of a scene starts that emitters would take minutes to fill: the name of a fluid and its shape. What
+    /// lies in walls is left out.
+    filled: Option<(&'static str, &'static str)>,
 }
 
 const fn case(name: &'static str, particles: u64, paper_ms: Option<f64>) -> Case {
-    Case { name, particles, paper_ms }
+    Case { name, particles, paper_ms, filled: None }
+}
+
+const fn filled(
+    name: &'static str,
+    particles: u64,
+    paper_ms: Option<f64>,
+    fluid: &'static str,
+    shape: &'static str,
+) -> Case {
+    Case { name, particles, paper_ms, filled: Some((fluid, shape)) }
 }
 
 /// Müller 2003, section 6: 20, 25 and 5 frames a second.
@@ -56,6 +69,50 @@ const SURFACE: [Case; 4] = [
     case("horvath-60k", 60_000, Some(43.0)),
 ];
 
+/// The row of Bayraktar's cylinders without any boundary particles: the same fluid in a tank of free-slip faces.
+const BARE: &str = "cylinders-bare";
+/// What it is compared with.
+const WALLED: &str = "cylinders";
+
+/// Bayraktar 2010, Figs. 4 to 9: 12 to 25 frames a second, each one step. He tells no numbers of particles for cloth and
+/// dragons.
+///
+/// The fluid starts where its scene brings it: the river as a sheet along its bed, the lava as a tongue below the vent, the
+/// water of the tap on the cloth, and that of the cylinders among them.
+const BAYRAKTAR: [Case; 7] = [
+    filled(
+        "river",
+        60_000,
+        Some(1e3 / 12.0),
+        "water",
+        "{ cylinder = { base = [1.8, 0.1, 1], axis = [0.06, 1, 0], radius = 1.75, height = 0.1 } }",
+    ),
+    case("mixer", 50_000, Some(1e3 / 14.0)),
+    filled(
+        WALLED,
+        48_000,
+        Some(1e3 / 15.0),
+        "fluid",
+        "{ box = { min = [0.192, 0, 0], max = [0.832, 0.24, 0.32] } }",
+    ),
+    case(BARE, 48_000, None),
+    filled(
+        "lava",
+        50_000,
+        Some(1e3 / 25.0),
+        "lava",
+        "{ cylinder = { base = [0.9, 0.8, 1], axis = [0.35, 1, 0], radius = 0.6, height = 0.2 } }",
+    ),
+    filled(
+        "cloth",
+        0,
+        Some(1e3 / 14.0),
+        "water",
+        "{ box = { min = [-0.2, 0.306, -0.2], max = [0.2, 0.356, 0.2] } }",
+    ),
+    case("dragons", 0, Some(1e3 / 12.0)),
+];
+
 const SCALE: [Case; 4] = [
     case("dam-15k", 15_000, None),
     case("dam-60k", 60_000, None),
@@ -69,6 +126,7 @@ impl BenchTable {
             BenchTable::Mueller => &MUELLER,
             BenchTable::Horvath => &HORVATH,
             BenchTable::Surface => &SURFACE,
+            BenchTable::Bayraktar => &BAYRAKTAR,
             BenchTable::Scale => &SCALE,
         }
     }
@@ -82,6 +140,9 @@ impl BenchTable {
             BenchTable::Surface => {
                 "Horváth 2012, surfaces by `color-field`; the paper's time is MC + NI on its 80³ grid, on a GeForce 540M"
             }
+            BenchTable::Bayraktar => {
+                "Bayraktar 2010; the paper's time is of a frame of one step, on the two cores of an Athlon 64 X2"
+            }
             BenchTable::Scale => "The dam break at four sizes",
         }
     }
@@ -92,12 +153,22 @@ impl BenchTable {
 struct Row {
     name: String,
     particles: u64,
+    /// Boundary particles, in the table that is about them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    walls: Option<u64>,
     threads: usize,
     steps: u64,
     ms_per_step: f64,
     #[serde(serialize_with = "passes_as_object")]
     passes: Vec<(String, f64)>,
     paper_ms: Option<f64>,
+}
+
+impl Row {
+    /// Wall time of a step for each particle of fluid, ns.
+    fn ns_per_particle(&self) -> f64 {
+        1e6 * self.ms_per_step / self.particles.max(1) as f64
+    }
 }
 
 fn passes_as_object<S: serde::Serializer>(
@@ -114,7 +185,7 @@ struct Report {
 
 /// `undine bench`.
 pub fn bench(args: &BenchArgs) -> Result<()> {
-    let all = [BenchTable::Mueller, BenchTable::Horvath, BenchTable::Surface];
+    let all = [BenchTable::Mueller, BenchTable::Horvath, BenchTable::Surface, BenchTable::Bayraktar];
     let tables = args.table.as_ref().map_or(&all[..], std::slice::from_ref);
     let default = [rayon::current_num_threads()];
     let given: Vec<usize> = args.threads.iter().map(|n| usize::from(*n)).collect();
@@ -135,7 +206,9 @@ pub fn bench(args: &BenchArgs) -> Result<()> {
                     BenchTable::Surface => measure_surface(case, args.steps),
                     _ => measure(case, args.steps),
                 });
-                rows.push(row.with_context(|| format!("the scene `{}`", case.name))?);
+                let mut row = row.with_context(|| format!("the scene `{}`", case.name))?;
+                row.walls = row.walls.filter(|_| *table == BenchTable::Bayraktar);
+                rows.push(row);
             }
         }
         if !args.json {
@@ -150,7 +223,14 @@ pub fn bench(args: &BenchArgs) -> Result<()> {
 /// The built-in scene of a case, else the dam break at the spacing that gives as many particles; with its name.
 fn load(case: &Case) -> Result<(String, Scene)> {
     if builtin::find(case.name).is_some() {
-        return Ok((case.name.into(), Scene::load(case.name, &[])?.scene));
+        let set = case.filled.map(|(fluid, shape)| format!("fluid.{fluid}.shape={shape}"));
+        return Ok((case.name.into(), Scene::load(case.name, set.as_slice())?.scene));
+    }
+    if case.name == BARE {
+        let mut scene =
+            Scene::load(WALLED, &["domain={ min = [0, 0, 0], max = [1.04, 0.64, 0.32] }".into()])?.scene;
+        scene.boundaries.clear();
+        return Ok((case.name.into(), scene));
     }
     let water = Scene::load("dam-break", &[])?.scene;
     let volume: f64 = water.fluids.iter().filter_map(|f| f.shape.as_ref()).map(|shape| shape.volume()).sum();
@@ -196,6 +276,7 @@ fn row(case: &Case, name: String, world: &World, steps: u64, seconds: f64, passe
     Row {
         name,
         particles: world.len() as u64,
+        walls: Some(world.wall_particles() as u64),
         threads: rayon::current_num_threads(),
         steps,
         ms_per_step: ms(seconds),
@@ -236,23 +317,40 @@ fn for_people(rows: &[Row]) -> String {
             names.push(name);
         }
     }
-    let mut header = ["scene", "particles", "threads", "ms/step"].map(String::from).to_vec();
+    let walls = rows.iter().any(|row| row.walls.is_some());
+    let mut header = ["scene", "particles"].map(String::from).to_vec();
+    header.extend(walls.then(|| "walls".into()));
+    header.extend(["threads", "ms/step"].map(String::from));
     header.extend(names.iter().map(|name| format!("{name} ms")));
-    header.extend(["ns/particle/step", "steps/s", "paper ms"].map(String::from));
+    header.extend(["ns/particle/step", "steps/s", "paper ms", "paper/ours"].map(String::from));
     let mut table = vec![header];
     for row in rows {
         let pass = |name: &&str| row.passes.iter().find(|p| p.0 == **name).map_or(0.0, |p| p.1);
-        let mut cells = vec![
-            row.name.clone(),
-            count(row.particles),
-            row.threads.to_string(),
-            format!("{:.3}", row.ms_per_step),
-        ];
+        let mut cells = vec![row.name.clone(), count(row.particles)];
+        cells.extend(walls.then(|| row.walls.map_or("-".into(), count)));
+        cells.extend([row.threads.to_string(), format!("{:.3}", row.ms_per_step)]);
         cells.extend(names.iter().map(|name| format!("{:.3}", pass(name))));
-        cells.push(format!("{:.0}", 1e6 * row.ms_per_step / row.particles.max(1) as f64));
+        cells.push(format!("{:.0}", row.ns_per_particle()));
         cells.push(format!("{:.1}", 1e3 / row.ms_per_step));
         cells.push(row.paper_ms.map_or("-".into(), |ms| format!("{ms:.0}")));
+        cells.push(row.paper_ms.map_or("-".into(), |ms| format!("{:.1}", ms / row.ms_per_step)));
         table.push(cells);
     }
-    aligned(&[Align::Left], &table)
+    aligned(&[Align::Left], &table) + &cost_of_walls(rows)
+}
+
+/// What a step among boundary particles costs a particle of fluid, beside one without any.
+fn cost_of_walls(rows: &[Row]) -> String {
+    let mut text = String::new();
+    for walled in rows.iter().filter(|row| row.name == WALLED) {
+        let bare = rows.iter().find(|row| row.name == BARE && row.threads == walled.threads);
+        if let Some(bare) = bare {
+            let ratio = walled.ns_per_particle() / bare.ns_per_particle();
+            text += &format!(
+                "A particle of {WALLED} costs {ratio:.2} times one of {BARE} on {} threads\n",
+                walled.threads
+            );
+        }
+    }
+    text
 }

@@ -3,6 +3,7 @@
 //! They see nothing but a frame and the scene, so they work for every model. A particle has the volume Δ³ and
 //! the mass ρ0 Δ³ of its fluid.
 
+mod leaks;
 mod place;
 mod total;
 
@@ -12,6 +13,7 @@ use self::place::Column;
 use crate::frame::{FieldData, Frame};
 use crate::scene::aabb::Aabb;
 use crate::scene::{Domain, Probe, ProbeKind, Scene};
+use crate::walls::Walls;
 
 /// The probes of a scene.
 #[derive(Clone, Debug)]
@@ -29,6 +31,8 @@ struct Surroundings {
     domain: Option<Domain>,
     /// Rest density and particle mass of each fluid.
     fluids: Vec<(f64, f64)>,
+    /// Where a `leaks` probe looks at them.
+    walls: Option<Walls>,
 }
 
 /// A probe and what can be worked out once.
@@ -44,7 +48,9 @@ struct Instrument {
 /// Names after the dot, for probes with several values.
 fn parts(kind: ProbeKind) -> &'static [&'static str] {
     match kind {
-        ProbeKind::Front | ProbeKind::Height | ProbeKind::Pressure | ProbeKind::Flow => &[],
+        ProbeKind::Front | ProbeKind::Height | ProbeKind::Pressure | ProbeKind::Flow | ProbeKind::Leaks => {
+            &[]
+        }
         ProbeKind::Velocity | ProbeKind::Momentum => &["x", "y", "z"],
         ProbeKind::Body => &["x", "y", "z", "vx", "vy", "vz"],
         ProbeKind::Energy => &["kinetic", "potential"],
@@ -66,6 +72,7 @@ impl Probes {
             gravity: scene.gravity,
             domain: scene.domain.clone(),
             fluids: scene.fluids.iter().map(|f| (f.density, mass(f.density))).collect(),
+            walls: scene.probes.iter().any(|p| p.kind == ProbeKind::Leaks).then(|| Walls::new(scene)),
         };
         let probes = scene
             .probes
@@ -107,6 +114,7 @@ impl Probes {
                 ProbeKind::Energy => values.extend(total::energy(&seen)),
                 ProbeKind::Momentum => values.extend(total::momentum(&seen)),
                 ProbeKind::DensityError => values.extend(total::density_error(&seen)),
+                ProbeKind::Leaks => values.push(leaks::leaks(&seen)),
             }
         }
         values

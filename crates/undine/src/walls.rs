@@ -1,16 +1,18 @@
 //! Walls as every model sees them: distance, normal and velocity at a place, and push-out-and-reflect.
 
+mod body;
 mod sample;
+#[cfg(test)]
+mod tests;
 
 use glam::{DAffine3, DMat3, DVec3};
 
 use crate::neighbors::Period;
 use crate::scene::aabb::Aabb;
-use crate::scene::shape::{Nearest, Shape};
-use crate::scene::{
-    Boundary, Domain, Inside, Kernels, ModelKind, Motion, Rotate, Scene, Slip, Translate, WallKind,
-};
+use crate::scene::shape::Shape;
+use crate::scene::{Boundary, Domain, Kernels, ModelKind, Motion, Rotate, Scene, Slip, Translate, WallKind};
 
+pub(crate) use self::body::Body;
 pub use self::sample::{Sample, SampleError, WallSamples};
 
 /// A wall near a place.
@@ -50,58 +52,6 @@ pub struct PointMotion {
     pub acceleration: DVec3,
 }
 
-/// The solid part of a wall, in its own frame.
-#[derive(Clone, Debug)]
-pub(crate) enum Body {
-    /// The shape itself.
-    Solid(Shape),
-    /// A shell outward from the shape.
-    Shell { shape: Shape, thickness: f64 },
-    /// A container without a lid: `outer` without `inner`.
-    Cup { inner: Shape, outer: Shape },
-    /// A sheet without inside: held by crossing tests.
-    Sheet(Shape),
-}
-
-impl Body {
-    fn nearest_within(&self, p: DVec3, reach: f64) -> Option<Nearest> {
-        match self {
-            Body::Solid(shape) | Body::Sheet(shape) => shape.nearest_within(p, reach),
-            Body::Shell { shape, thickness } => {
-                let t = *thickness;
-                let n = shape.nearest_within(p, t + reach)?;
-                // Distance to the layer 0 < d < t around the shape.
-                let (distance, sign) =
-                    if n.distance < 0.5 * t { (-n.distance, -1.0) } else { (n.distance - t, 1.0) };
-                (distance < reach).then_some(Nearest { distance, normal: n.normal * sign })
-            }
-            Body::Cup { inner, outer } => {
-                let out = outer.nearest_within(p, reach)?;
-                let hole = inner.nearest(p);
-                let n = if out.distance > -hole.distance {
-                    out
-                } else {
-                    Nearest { distance: -hole.distance, normal: -hole.normal }
-                };
-                (n.distance < reach).then_some(n)
-            }
-        }
-    }
-
-    fn bounds(&self) -> Aabb {
-        match self {
-            // Ground has no bottom: what sank into it must still be pushed up.
-            Body::Solid(ground @ Shape::Heightfield(_)) => {
-                let b = ground.bounds();
-                Aabb { min: b.min - DVec3::Y * 10.0 * b.size().max_element(), max: b.max }
-            }
-            Body::Solid(shape) | Body::Sheet(shape) => shape.bounds(),
-            Body::Shell { shape, thickness } => shape.bounds().grow(*thickness),
-            Body::Cup { outer, .. } => outer.bounds(),
-        }
-    }
-}
-
 /// One wall and its pose.
 #[derive(Clone, Debug)]
 struct Wall {
@@ -121,27 +71,17 @@ struct Wall {
     bounds: Aabb,
     reach: Aabb,
     h: f64,
+    /// How thick it is at least, m.
+    thickness: f64,
     period: Option<Period>,
 }
 
 impl Wall {
     fn new(b: &Boundary, h: f64, period: Option<Period>, sampled: bool) -> Self {
         let thickness = b.thickness.unwrap_or(2.0 * h);
-        let body = match (b.inside, b.open_top) {
-            (Inside::Solid, _)
-                if !b.shape.is_closed() && matches!(b.shape, Shape::Mesh(_) | Shape::Disc { .. }) =>
-            {
-                Body::Sheet(b.shape.clone())
-            }
-            (Inside::Solid, _) => Body::Solid(b.shape.clone()),
-            (Inside::Hollow, true) => {
-                cup(&b.shape, thickness).unwrap_or(Body::Shell { shape: b.shape.clone(), thickness })
-            }
-            (Inside::Hollow, false) => Body::Shell { shape: b.shape.clone(), thickness },
-        };
+        let body = Body::new(b, thickness);
         let bounds = body.bounds();
         let mut wall = Wall {
-            body,
             motion: b.motion.clone(),
             slip: b.slip,
             sampled,
@@ -154,6 +94,8 @@ impl Wall {
             bounds,
             reach: bounds.grow(h),
             h,
+            thickness: body.thickness(THIN_MESH * h),
+            body,
             period,
         };
         wall.pose(0.0);
@@ -201,6 +143,13 @@ impl Wall {
         self.velocity + self.spin.cross(p - self.centre - self.shift)
     }
 
+    /// At most, of any of its points, m/s.
+    fn fastest(&self) -> f64 {
+        let centre = self.centre + self.shift;
+        let farthest = (self.bounds.max - centre).abs().max((self.bounds.min - centre).abs());
+        self.velocity.length() + self.spin.length() * farthest.length()
+    }
+
     /// The image of a place nearest to the wall, where space repeats.
     #[inline]
     fn image(&self, p: DVec3) -> DVec3 {
@@ -211,6 +160,39 @@ impl Wall {
             q[a] -= ((p[a] - 0.5 * (self.bounds.min[a] + self.bounds.max[a])) / length).round() * length;
         }
         q
+    }
+
+    /// The wall as a particle meets it that moved from `from` to `p`: the side it came from, where a step is so long that the
+    /// nearest one may be another.
+    #[inline]
+    fn entered(&self, from: DVec3, p: DVec3, dt: f64) -> Option<Contact> {
+        let inside = self.contact(p, 0.0);
+        let start = if self.moves() { from + self.velocity_at(self.image(from)) * dt } else { from };
+        // Half its thickness deep, the other side is as near.
+        let far = if inside.is_some() { 0.5 * self.thickness } else { self.thickness };
+        if p.distance_squared(start) <= far * far {
+            return inside;
+        }
+        self.came_through(start, p, inside)
+    }
+
+    #[cold]
+    fn came_through(&self, start: DVec3, p: DVec3, inside: Option<Contact>) -> Option<Contact> {
+        let Some(before) = self.contact(start, start.distance(p) + self.h) else { return inside };
+        match inside {
+            Some(c) if before.normal.dot(c.normal) >= 0.0 => return inside,
+            None => {
+                // Both by the same number of periods.
+                let moved = self.image(start) - start;
+                if !self.body.is_crossed(self.to_body(start + moved), self.to_body(p + moved)) {
+                    return None;
+                }
+            }
+            _ => {}
+        }
+        // Of the surface it left, the plane it would be before.
+        let distance = before.distance + (p - start).dot(before.normal);
+        if distance < 0.0 { Some(Contact { distance, ..before }) } else { inside }
     }
 
     fn contact(&self, p: DVec3, reach: f64) -> Option<Contact> {
@@ -271,43 +253,14 @@ pub(crate) fn placement(motion: &Motion, time: f64) -> DAffine3 {
     DAffine3 { matrix3: turn, translation: centre + shift - turn * centre }
 }
 
-/// A glass: the shape as the hollow, open along its axis, in a body `thickness` thicker on the other sides.
-fn cup(shape: &Shape, thickness: f64) -> Option<Body> {
-    match shape {
-        Shape::Cylinder { base, axis, radius, height } => Some(Body::Cup {
-            inner: Shape::Cylinder {
-                base: *base,
-                axis: *axis,
-                radius: *radius,
-                height: 1e3 * (height + radius),
-            },
-            outer: Shape::Cylinder {
-                base: *base - *axis * thickness,
-                axis: *axis,
-                radius: radius + thickness,
-                height: height + thickness,
-            },
-        }),
-        Shape::Box { min, max } => {
-            let t = DVec3::splat(thickness);
-            let tall = DVec3::new(max.x, min.y + 1e3 * (*max - *min).max_element(), max.z);
-            Some(Body::Cup {
-                inner: Shape::Box { min: *min, max: tall },
-                outer: Shape::Box {
-                    min: *min - t,
-                    max: DVec3::new(max.x + thickness, max.y, max.z + thickness),
-                },
-            })
-        }
-        _ => None,
-    }
-}
-
 /// The repeating axes of a scene's domain, if any.
 pub fn period(scene: &Scene) -> Option<Period> {
     let d = scene.domain.as_ref().filter(|d| d.periodic.contains(&true))?;
     Some(Period { min: d.min, max: d.max, axes: d.periodic })
 }
+
+/// How thin a mesh may be anywhere, × h.
+const THIN_MESH: f64 = 0.1;
 
 /// Turns of pushing out of walls, at most.
 const CORNER: usize = 8;
@@ -371,6 +324,11 @@ impl Walls {
         }
     }
 
+    /// Greatest speed of any point of a wall now, m/s.
+    pub fn fastest(&self) -> f64 {
+        self.walls.iter().filter(|w| w.moves()).map(Wall::fastest).fold(0.0, f64::max)
+    }
+
     /// Moves the moving walls to where they are at `time`, s.
     pub fn pose(&mut self, time: f64) {
         self.walls.iter_mut().filter(|w| w.moves()).for_each(|w| w.pose(time));
@@ -379,6 +337,11 @@ impl Walls {
     /// Whether wall `w` has boundary particles.
     pub fn has_particles(&self, w: usize) -> bool {
         self.walls[w].sampled
+    }
+
+    /// Whether any wall ever moves.
+    pub fn moves(&self) -> bool {
+        self.walls.iter().any(Wall::moves)
     }
 
     /// Number of walls: faces of the domain and bodies.
@@ -480,6 +443,14 @@ impl Walls {
         nearest
     }
 
+    /// Whether a place lies deeper than `slack` (m) inside a wall or behind a closed face of the domain. Sheets have no inside.
+    pub fn is_beyond(&self, p: DVec3, slack: f64) -> bool {
+        let mut behind = false;
+        self.faces(p, -slack, |_| behind = true);
+        let solid = self.walls.iter().filter(|wall| !matches!(wall.body, Body::Sheet(_)));
+        behind || solid.filter_map(|wall| wall.contact(p, 0.0)).any(|c| c.distance < -slack)
+    }
+
     /// Müller's collision (3.4): a particle that moved from `from` to `to` is pushed out of what it entered and
     /// its normal velocity is reflected. Returns the place it ends at. Without `bodies` only the domain's faces count.
     #[inline]
@@ -496,7 +467,7 @@ impl Walls {
         // What is pushed out of one wall may enter another: in a corner it takes a few turns.
         for _ in 0..CORNER {
             let before = p;
-            p = self.push_out(p, velocity);
+            p = self.push_out(from, p, velocity, dt);
             if p == before {
                 break;
             }
@@ -505,12 +476,12 @@ impl Walls {
     }
 
     #[inline]
-    fn push_out(&self, mut p: DVec3, velocity: &mut DVec3) -> DVec3 {
+    fn push_out(&self, from: DVec3, mut p: DVec3, velocity: &mut DVec3, dt: f64) -> DVec3 {
         for wall in &self.walls {
             if matches!(wall.body, Body::Sheet(_)) {
                 continue;
             }
-            if let Some(c) = wall.contact(p, 0.0) {
+            if let Some(c) = wall.entered(from, p, dt) {
                 p -= c.normal * c.distance;
                 *velocity = self.reflect(*velocity, c.normal, c.velocity, c.slip);
             }

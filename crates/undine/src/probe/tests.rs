@@ -188,3 +188,57 @@ fn a_body_is_the_mean_of_its_nodes_and_not_a_number_without_one() {
     });
     assert_eq!(measure(probes, &frame), [2.0, 0.5, 0.0, 0.0, 2.0, 0.0]);
 }
+
+/// How many of these places count as leaked, in a scene of a ball, a vessel, a sheet and a plate that falls at 1 m/s.
+fn leaked(places: &[[f32; 3]], time: f64) -> f64 {
+    let walls = r#"probe = [{ kind = "leaks" }]
+        boundary = [
+            { shape = { sphere = { center = [1, 1, 0.5], radius = 0.2 } } },
+            { shape = { box = { min = [2, 0.5, 0.2], max = [2.6, 1, 0.8] } }, inside = "hollow", thickness = 0.05, open_top = true },
+            { shape = { disc = { center = [1, 0.2, 0.5], normal = [0, 1, 0], radius = 0.2 } } },
+            { shape = { box = { min = [3, 1.5, 0], max = [4, 1.6, 1] } },
+              motion = { translate = { velocity = [0, -1, 0] } } } ]"#;
+    let mut frame = lattice([0.0; 3], [0.0; 3], at_rest);
+    frame.time = time;
+    places.iter().for_each(|p| add(&mut frame, *p, 0));
+    measure(walls, &frame)[0]
+}
+
+#[test]
+fn what_is_in_a_wall_or_behind_a_face_has_leaked() {
+    let inside = [
+        [1.0, 1.0, 0.5],   // the ball
+        [1.0, 1.198, 0.5], // just under its surface
+        [2.3, 0.48, 0.5],  // the bottom of the vessel
+        [2.63, 0.7, 0.5],  // its side
+        [-0.01, 1.0, 0.5], // behind faces
+        [1.0, 2.001, 0.5],
+        [f32::NAN, 1.0, 0.5],
+    ];
+    for p in inside {
+        assert_eq!(leaked(&[p], 0.0), 1.0, "{p:?}");
+    }
+    assert_eq!(leaked(&inside, 0.0), inside.len() as f64);
+}
+
+#[test]
+fn what_rests_on_a_wall_or_a_sheet_has_not_leaked() {
+    let held = [
+        [1.0, 1.2, 0.5],
+        [1.0, 1.19995, 0.5], // within rounding
+        [2.3, 0.5, 0.5],
+        [2.3, 0.7, 0.5], // in the vessel
+        [2.3, 1.2, 0.5], // and over it
+        [1.0, 0.2, 0.5], // in the sheet
+        [0.0, 0.0, 0.0],
+        [4.0, 1.0, 0.5],
+    ];
+    assert_eq!(leaked(&held, 0.0), 0.0);
+}
+
+#[test]
+fn a_wall_leaks_where_it_is_at_the_time_of_the_frame() {
+    let (first, later) = ([3.5, 1.55, 0.5], [3.5, 0.85, 0.5]);
+    assert_eq!([leaked(&[first], 0.0), leaked(&[later], 0.0)], [1.0, 0.0]);
+    assert_eq!([leaked(&[first], 0.7), leaked(&[later], 0.7)], [0.0, 1.0]);
+}

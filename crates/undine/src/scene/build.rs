@@ -446,6 +446,7 @@ fn build_probes(entries: &[Reader], fluids: &[Fluid], solids: &[Solid]) -> Vec<P
             "body" => ProbeKind::Body,
             "energy" => ProbeKind::Energy,
             "momentum" => ProbeKind::Momentum,
+            "leaks" => ProbeKind::Leaks,
             _ => ProbeKind::DensityError,
         };
         let required = match kind {

@@ -349,9 +349,9 @@ static PROBE: Table = Table {
     keys: &[
         key("name", Name, Absent("its kind"), "", "Name of its column(s), unique."),
         key("kind",
-            Choice(&["front", "height", "pressure", "velocity", "flow", "body", "energy", "momentum", "density-error"]),
+            Choice(&["front", "height", "pressure", "velocity", "flow", "body", "energy", "momentum", "density-error", "leaks"]),
             Required, "",
-            "What it measures. `energy` is kinetic and potential, the latter in the gravity in force and zero at the origin."),
+            "What it measures. `energy` is kinetic and potential, the latter in the gravity in force and zero at the origin. `leaks` counts the particles inside a wall or behind a closed face of the domain; open meshes and discs have no inside."),
         key("axis", Choice(&["x", "y", "z"]), Word("x"), "", "Axis of `front` and `flow`."),
         key("position", Vector(PLACE), Absent("required by height, pressure, velocity and flow"), "m",
             "Place; `height` ignores y, `flow` uses only the coordinate along `axis`."),

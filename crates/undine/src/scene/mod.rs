@@ -515,6 +515,8 @@ pub enum ProbeKind {
     Momentum,
     /// Mean and greatest |ρ-ρ0|/ρ0 inside the fluid.
     DensityError,
+    /// Number of particles inside a wall or behind a closed face of the domain.
+    Leaks,
 }
 
 /// Timed input. From the scene file, a recorded file, a mouse or a key: all the same.

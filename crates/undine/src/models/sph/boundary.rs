@@ -227,7 +227,9 @@ impl Boundary {
         for set in self.sets() {
             let own = (&work.records[first..], &fluid[first..]);
             pairs::forces(&set.seen[block], set, own, forces, &self.constants, out);
-            if !set.adhesion.is_empty() && self.kind != WallKind::LennardJones {
+            // The packing of the starting fluid knows no surface.
+            let sticks = !set.adhesion.is_empty() && !work.surface.is_empty();
+            if sticks && self.kind != WallKind::LennardJones {
                 self.adhesion.apply(&set.seen[block], set, own, &work.surface[first..], forces, out);
             }
         }

@@ -117,7 +117,9 @@ impl Sph {
         let half = (0.5 * dt) as f32;
         let period = self.period;
         let Particles { x, y, z, velocity, acceleration, near_wall, .. } = &mut self.particles;
-        let hop2 = (HOP * self.params.spacing / dt).powi(2);
+        // A wall that moves comes nearer by itself.
+        let hop = HOP * self.params.spacing / dt - around.walls.fastest();
+        let hop2 = hop.max(0.0).powi(2);
         let blocks = (
             x.par_chunks_mut(BLOCK),
             y.par_chunks_mut(BLOCK),

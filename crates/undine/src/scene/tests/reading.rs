@@ -100,7 +100,7 @@ fn each_choice_gives_its_own_value() {
         assert_eq!(read(&SMALL.replace("[model]", &format!("[model]\nkind = '{word}'"))).model.kind, kind);
     }
     let kinds: Vec<_> =
-        ["front", "height", "pressure", "velocity", "flow", "energy", "momentum", "density-error"]
+        ["front", "height", "pressure", "velocity", "flow", "energy", "momentum", "density-error", "leaks"]
             .map(|word| {
                 read(&format!("{SMALL}[[probe]]\nkind = '{word}'\nposition = [0, 0, 0]")).probes[0].kind
             })

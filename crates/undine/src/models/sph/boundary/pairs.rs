@@ -36,14 +36,17 @@ fn is_near(set: &Set, list: &List, p: [f32; 3], unit: f32) -> bool {
         let r = &set.work.records[j as usize];
         let d = Vec3::new(p[0] - r[0], p[1] - r[1], p[2] - r[2]);
         let [x, y, z, depth] = set.face[j as usize];
-        d.length_squared() < 1.44 * unit * unit && d.dot(Vec3::new(x, y, z)) - depth < NEAR * unit
+        // In a thin wall a sample is as deep as half of it, but at its rim half a spacing behind the narrow side.
+        let plane = depth.max(0.5 * unit);
+        d.length_squared() < 1.44 * unit * unit && d.dot(Vec3::new(x, y, z)) - plane < NEAR * unit
     })
 }
 
 #[inline(always)]
 fn rates_in<L: Lanes>(seen: &Seen, set: &Set, own: &[Record], unit: f32, out: &mut [Rate], near: &mut [u8]) {
-    // A point on the surface is nearer than this to a sample, whose distances are at most 1.2 spacings.
-    let close = L::splat(1.0 - 1.1 * unit * unit);
+    // A point nearer to the surface than a step is nearer than this to a sample, whose distances are at most 1.2 spacings:
+    // 0.65² + 2 × 0.6² is 1.14.
+    let close = L::splat(1.0 - 1.2 * unit * unit);
     let mut lists: [List; BUNCH] = Default::default();
     let mut walk = Walk::default();
     let (zero, one) = (L::splat(0.0), L::splat(1.0));
