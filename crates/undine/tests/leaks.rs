@@ -42,7 +42,7 @@ fn run(
         }
         world.step().unwrap_or_else(|e| panic!("{what}: {e}"));
         done += world.len() as u64;
-        if world.clock().steps % 8 == 0 {
+        if world.clock().steps.is_multiple_of(8) {
             let frame = world.frame();
             let leaks = probes.measure(&frame)[0];
             assert_eq!(leaks, 0.0, "{what}: in a wall at {} s, step {}", frame.time, world.clock().steps);

@@ -186,7 +186,7 @@ static BOUNDARY: Table = Table {
         key("adhesion", Number(range(-1.0, 1.0)), Num(0.0), "",
             "Stickiness, the cosine of the contact angle: 0 is neutral (90°), 1 is wetted by every liquid. Acts with the fluid's surface tension, in `walls = \"lennard-jones\"` with its pressure. Raising it wets the wall."),
         key("motion", Kind::Table(&MOTION), Absent("at rest"), "", "How it moves; both parts may be given."),
-        key("repeat", Kind::Table(&REPEAT), Absent("only once"), "", "Copies of it in rows; named `NAME-2`, …"),
+        key("repeat", Kind::Table(&REPEAT), Absent("only once"), "", "Copies of it in rows; named `NAME-2`, and so on."),
         key("color", Vector(SHARE), Absent("by its shape"), "", "Colour in pictures, linear RGB."),
         key("clear", Kind::Switch, Flag(false), "",
             "Seen through in pictures. Hollow shapes are of glass anyway."),

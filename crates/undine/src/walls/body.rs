@@ -102,7 +102,7 @@ impl Body {
 }
 
 /// A glass: the shape as the hollow, open along its axis, in a body `thickness` thicker on the other sides.
-fn cup(shape: &Shape, thickness: f64) -> Option<Body> {
+pub(crate) fn cup(shape: &Shape, thickness: f64) -> Option<Body> {
     match shape {
         Shape::Cylinder { base, axis, radius, height } => Some(Body::Cup {
             inner: Shape::Cylinder {

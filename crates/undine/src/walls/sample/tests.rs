@@ -9,7 +9,7 @@ use super::*;
 use crate::kernels::{Cored, Kernel};
 use crate::scene::heightfield::Heightfield;
 use crate::scene::mesh::TriMesh;
-use crate::walls::cup;
+use crate::walls::body::cup;
 
 mod seams;
 mod wishes;

@@ -38,7 +38,7 @@ impl Adhesion {
         // |∇c| h that a half-space adds to a place in layer k before it, and what a hold in it would.
         let layers = (h / d).ceil() as i32;
         let behind = |k: i32, f: &dyn Fn([f64; 3], f64) -> f64| {
-            half_space_sum(d / h, 1.0, -k - 1, |x, r| f(x, r)) / (d / h).powi(3)
+            half_space_sum(d / h, 1.0, -k - 1, f) / (d / h).powi(3)
         };
         let gradient = |k: i32| behind(k, &|x, r| -x[1] * (1.0 - r * r)) * color;
         let wall: f64 = (0..layers).map(gradient).sum::<f64>() * d / h;
@@ -98,9 +98,8 @@ fn apply_in<L: Lanes>(
     let mut lists: [List; BUNCH] = Default::default();
     let mut walk = Walk::default();
     while let Some(sight) = seen.next::<L>(&mut walk, &mut lists) {
-        for k in 0..sight.bunch.count {
+        for (k, list) in lists.iter_mut().enumerate().take(sight.bunch.count) {
             let i = sight.bunch.first + k;
-            let list = &mut lists[k];
             if list.len == 0 {
                 continue;
             }

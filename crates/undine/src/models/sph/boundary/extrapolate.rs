@@ -110,8 +110,7 @@ fn sum_in<L: Lanes>(seen: &Seen, work: &Work, fluid: &[u8], density: &[f32], out
     let mut lists: [List; BUNCH] = Default::default();
     let mut walk = Walk::default();
     while let Some(sight) = seen.next::<L>(&mut walk, &mut lists) {
-        for k in 0..sight.bunch.count {
-            let list = &mut lists[k];
+        for (k, list) in lists.iter_mut().enumerate().take(sight.bunch.count) {
             if list.len == 0 {
                 continue;
             }

@@ -63,11 +63,10 @@ impl Near {
         let mut held = std::mem::take(&mut self.held);
         held.clear();
         for ((x, y), z) in position[0].iter().zip(position[1]).zip(position[2]) {
-            if let Some(at) = self.index(self.cell(DVec3::new(*x, *y, *z))) {
-                if self.bits[at / 64] >> (at % 64) & 1 == 0 {
-                    self.bits[at / 64] |= 1 << (at % 64);
-                    held.push(at as u32);
-                }
+            let at = self.index(self.cell(DVec3::new(*x, *y, *z)));
+            if let Some(at) = at.filter(|at| self.bits[at / 64] >> (at % 64) & 1 == 0) {
+                self.bits[at / 64] |= 1 << (at % 64);
+                held.push(at as u32);
             }
         }
         let [width, height, _] = self.size;
@@ -89,10 +88,10 @@ impl Near {
     }
 
     fn index(&self, mut c: [i64; 3]) -> Option<usize> {
-        for a in 0..3 {
+        for (a, c) in c.iter_mut().enumerate() {
             if self.period.is_some_and(|p| p.axes[a]) {
-                c[a] = c[a].rem_euclid(self.size[a]);
-            } else if c[a] < 0 || c[a] >= self.size[a] {
+                *c = c.rem_euclid(self.size[a]);
+            } else if *c < 0 || *c >= self.size[a] {
                 return None;
             }
         }

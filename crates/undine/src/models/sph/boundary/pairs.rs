@@ -51,9 +51,8 @@ fn rates_in<L: Lanes>(seen: &Seen, set: &Set, own: &[Record], unit: f32, out: &m
     let mut walk = Walk::default();
     let (zero, one) = (L::splat(0.0), L::splat(1.0));
     while let Some(sight) = seen.next::<L>(&mut walk, &mut lists) {
-        for k in 0..sight.bunch.count {
+        for (k, list) in lists.iter_mut().enumerate().take(sight.bunch.count) {
             let i = sight.bunch.first + k;
-            let list = &mut lists[k];
             pad::<L>(list, set.work.len());
             let p = seen.point(&sight, k);
             let q = [L::splat(p[0]), L::splat(p[1]), L::splat(p[2])];
@@ -126,15 +125,15 @@ fn forces_in<L: Lanes>(
     let mut lists: [List; BUNCH] = Default::default();
     let mut walk = Walk::default();
     while let Some(sight) = seen.next::<L>(&mut walk, &mut lists) {
-        for k in 0..sight.bunch.count {
+        for (k, list) in lists.iter_mut().enumerate().take(sight.bunch.count) {
             let i = sight.bunch.first + k;
             let f = &forces.fluids[fluid[i] as usize];
             let p = seen.point(&sight, k);
-            pad::<L>(&mut lists[k], set.work.len());
+            pad::<L>(list, set.work.len());
             let force = if constants.kind == WallKind::LennardJones {
-                force_of::<L, true>(&lists[k], p, &own[i], &set.work.records, f, forces.pressure, constants)
+                force_of::<L, true>(list, p, &own[i], &set.work.records, f, forces.pressure, constants)
             } else {
-                force_of::<L, false>(&lists[k], p, &own[i], &set.work.records, f, forces.pressure, constants)
+                force_of::<L, false>(list, p, &own[i], &set.work.records, f, forces.pressure, constants)
             };
             for a in 0..3 {
                 out[i][a] += force[a] * f.per_mass;
@@ -235,11 +234,11 @@ fn hold_in<L: Lanes>(
     let mut lists: [List; BUNCH] = Default::default();
     let mut walk = Walk::default();
     while let Some(sight) = seen.next::<L>(&mut walk, &mut lists) {
-        for k in 0..sight.bunch.count {
+        for (k, list) in lists.iter_mut().enumerate().take(sight.bunch.count) {
             let i = sight.bunch.first + k;
             let mu = forces.fluids[fluid[i] as usize].thick * own[i][VOLUME].abs();
             let p = seen.point(&sight, k);
-            for &j in &lists[k].index[..lists[k].len] {
+            for &j in &list.index[..list.len] {
                 let r = &set.work.records[j as usize];
                 // Fluid slips where volumes are negative.
                 if r[VOLUME] <= 0.0 {

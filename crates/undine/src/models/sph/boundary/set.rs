@@ -148,6 +148,11 @@ impl Set {
         self.origins.len()
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.origins.is_empty()
+    }
+
     /// Puts the particles where their walls are, and sorts them.
     pub fn pose(&mut self, walls: &Walls, solids: &Solids, period: Option<&Period>) {
         let now: Vec<_> = self
