@@ -73,31 +73,26 @@ fn the_papers_own_scheme_keeps_what_its_equations_promise() {
 }
 
 #[test]
-#[ignore = "no-slip is not yet good enough"]
 fn a_flow_between_plates_starts_as_its_series_says() {
     validate("poiseuille");
 }
 
 #[test]
-#[ignore = "no-slip is not yet good enough"]
 fn a_plate_drags_fluid_along_as_its_series_says() {
     validate("couette");
 }
 
 #[test]
-#[ignore = "no-slip is not yet good enough"]
 fn a_film_runs_down_an_incline_as_nusselt_says() {
     validate("film");
 }
 
 #[test]
-#[ignore = "no-slip is not yet good enough"]
 fn a_pipe_carries_what_hagen_and_poiseuille_say() {
     validate("pipe");
 }
 
 #[test]
-#[ignore = "no-slip is not yet good enough"]
 fn arrays_of_obstacles_obey_darcys_law() {
     validate("darcy");
 }
@@ -113,7 +108,6 @@ fn two_fluids_settle_into_layers() {
 }
 
 #[test]
-#[ignore = "mass-spring bodies are not built yet"]
 fn a_raft_floats_at_its_depth() {
     validate("floating");
 }
