@@ -152,17 +152,21 @@ fn lower(mut rock: Rock, others: &[Rock], floor: f64) -> Rock {
         let (corners, _) = rock.parts(DETAIL);
         corners.into_iter().map(|v| v - rock.center).collect()
     };
-    let step = 0.04 * r;
-    while rock.center.y - step >= floor {
-        rock.center.y -= step;
-        let meets = near.iter().any(|(other, corners)| {
+    let meets = |rock: &Rock| {
+        near.iter().any(|(other, corners)| {
             let gap = GAP * r.min(other.radius);
             own.iter().any(|v| other.covers(rock.center + *v, gap))
                 || corners.iter().any(|v| rock.covers(*v, gap))
-        });
-        if meets {
-            rock.center.y += step;
-            break;
+        })
+    };
+    // First by large steps, then by small ones; even the large ones are too short to pass through a rock.
+    for step in [0.16 * r, 0.04 * r] {
+        while rock.center.y - step >= floor {
+            rock.center.y -= step;
+            if meets(&rock) {
+                rock.center.y += step;
+                break;
+            }
         }
     }
     rock

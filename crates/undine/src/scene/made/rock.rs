@@ -5,6 +5,10 @@ use glam::DVec3;
 use super::noise::{Random, octaves};
 use crate::scene::mesh::TriMesh;
 
+/// Half of what weather takes off at most, × radius.
+const WEATHER: f64 = 0.07;
+/// No surface is nearer to the middle, × radius.
+const LEAST: f64 = 1.0 / 3.0;
 /// Planes that cut a rock.
 const CUTS: usize = 14;
 
@@ -37,14 +41,22 @@ impl Rock {
 
     /// Distance from the middle to the surface in a direction (unit), m; from a third of the radius to the radius.
     pub fn reach(&self, direction: DVec3) -> f64 {
+        self.weathered(direction, self.cut(direction))
+    }
+
+    /// What is left after the cuts, × radius; the surface is not farther out.
+    fn cut(&self, direction: DVec3) -> f64 {
         let stretched: f64 = self.axes.iter().map(|(axis, k)| (k * axis.dot(direction)).powi(2)).sum();
         let ball = 1.0 / stretched.sqrt().max(1.0);
-        let cut = self.cuts.iter().fold(ball, |reach, (normal, distance)| {
+        self.cuts.iter().fold(ball, |reach, (normal, distance)| {
             let along = normal.dot(direction);
             if along * reach > *distance { distance / along } else { reach }
-        });
-        let weathered = octaves(self.seed, 2.5 * direction + 7.0, 3);
-        self.radius * (cut * (1.0 - self.roughness * (0.07 + 0.07 * weathered))).max(1.0 / 3.0)
+        })
+    }
+
+    fn weathered(&self, direction: DVec3, cut: f64) -> f64 {
+        let noise = octaves(self.seed, 2.5 * direction + 7.0, 3);
+        self.radius * (cut * (1.0 - WEATHER * self.roughness * (1.0 + noise))).max(LEAST)
     }
 
     /// Its surface: an icosahedron split `subdivisions` times, with every corner on the rock.
@@ -63,7 +75,14 @@ impl Rock {
     pub(super) fn covers(&self, p: DVec3, gap: f64) -> bool {
         let away = p - self.center;
         let distance = away.length();
-        // Most places are told by the radius alone.
-        distance < self.radius + gap && distance < self.reach(away / distance.max(1e-300)) + gap
+        if distance >= self.radius + gap {
+            return false;
+        }
+        // The noise is what costs most; few places are so near to the surface that it decides.
+        let direction = away / distance.max(1e-300);
+        let cut = self.cut(direction);
+        let most = self.radius * cut.max(LEAST) + gap;
+        let least = most - 2.0 * WEATHER * self.roughness * self.radius * cut;
+        distance < least || (distance < most && distance < self.weathered(direction, cut) + gap)
     }
 }
