@@ -2,10 +2,10 @@
 //!
 //! | what | here |
 //! |---|---|
-//! | 2.2 visco-elastic springs | [`implicit`], `Implicit::springs` |
-//! | 2.2 motion of the nodes | [`implicit`], linearised and solved |
-//! | nodes and springs of a shape | [`build`], [`lattice`], [`cloth`] |
-//! | walls, other bodies, cloth on itself | [`contact`] |
+//! | 2.2 visco-elastic springs | `implicit`, `Implicit::springs` |
+//! | 2.2 motion of the nodes | `implicit`, linearised and solved |
+//! | nodes and springs of a shape | `build`, `lattice`, `cloth` |
+//! | walls, other bodies, cloth on itself | `contact` |
 //! | what a fluid feels | [`SkinPoint`] |
 //!
 //! `docs/solids.md` tells what is chosen and why.

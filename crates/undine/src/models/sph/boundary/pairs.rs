@@ -142,7 +142,7 @@ fn forces_in<L: Lanes>(
     }
 }
 
-/// Eq. 8 as [`force_of`] takes it, of one pair, over the distance: an acceleration per distance in h.
+/// Eq. 8 as the pass over fluid takes it, of one pair, over the distance: an acceleration per distance in h.
 pub fn repulsion(r2: f32, constants: &Constants) -> f32 {
     let unit2 = constants.unit * constants.unit;
     let near = r2.max(0.25 * unit2);
