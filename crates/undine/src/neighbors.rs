@@ -25,8 +25,12 @@ const FINE: f32 = 4.0;
 pub const BUNCH: usize = 4;
 /// Grows the swept region so that rounding never hides a neighbour, in units of h.
 const SLACK: f32 = 1e-5;
-/// Cells the grid may have per particle, and at least, before space is squeezed.
-const CELLS_PER_PARTICLE: f64 = 4.0;
+/// Cells the grid may have per particle before space is squeezed: in thin sheets over a wide bed, as rivers are, most are
+/// empty, and steps through shared cells took a quarter longer (lava, dragons). In large grids their memory counts, so that
+/// beyond [`MANY_CELLS`] there are fewer.
+const CELLS_PER_PARTICLE: f64 = 16.0;
+const MANY_CELLS: f64 = (1 << 21) as f64;
+const FEWER_PER_PARTICLE: f64 = 4.0;
 const CELLS_AT_LEAST: f64 = 65536.0;
 /// Buckets in which empty stretches of an axis are looked for.
 const BUCKETS: usize = 4096;
@@ -162,7 +166,8 @@ impl Grid {
     pub fn fit(&mut self, position: [&[f64]; 3], period: Option<&Period>) {
         let n = position[0].len();
         let h = 1.0 / self.per_h;
-        let budget = (CELLS_PER_PARTICLE * n as f64).max(self.least_cells);
+        let many = (CELLS_PER_PARTICLE * n as f64).min(MANY_CELLS);
+        let budget = many.max(FEWER_PER_PARTICLE * n as f64).max(self.least_cells);
         let room = self.margin * h;
         for (a, (axis, x)) in self.axis.iter_mut().zip(position).enumerate() {
             axis.runs.clear();
@@ -451,7 +456,10 @@ impl Grid {
 /// Rounds down; places far from all particles (an emitter's) end where a few more cells do not overflow.
 #[inline]
 fn whole(x: f32) -> i32 {
-    x.floor().clamp(-1e9, 1e9) as i32
+    let x = x.clamp(-1e9, 1e9);
+    // `floor` without its call into libm.
+    let cut = x as i32;
+    cut - i32::from(cut as f32 > x)
 }
 
 /// The rows of an axis around coordinates from x to y, both in the same row: row number, shift for the point,

@@ -160,23 +160,30 @@ impl Boundary {
         }
     }
 
-    /// Moves what moves, and finds who of the fluid sees whom.
-    pub fn find(&mut self, around: &Around, particles: &Particles) {
+    /// Moves what moves, finds who of the fluid sees whom, and sums what the density pass wants of them.
+    pub fn find(&mut self, around: &Around, particles: &Particles, work: &Work) {
         for moving in self.moving.iter_mut().chain(&mut self.skin) {
             moving.pose(around.walls, around.solids, self.period.as_ref());
         }
+        let unit = self.constants.unit;
         for set in self.sets_mut() {
-            set.find(particles.position());
+            set.find(particles.position(), &work.records, unit);
         }
     }
 
-    /// Adds what boundary particles add to the sums of a block of fluid, its first particle being `first`; `near` says
-    /// where a step may end in a wall.
-    pub fn rates(&self, block: usize, work: &Work, first: usize, out: &mut [Rate], near: &mut [u8]) {
+    /// Adds what boundary particles add to the sums of a block of fluid; `near` says where a step may end in a wall.
+    pub fn rates(&self, block: usize, out: &mut [Rate], near: &mut [u8]) {
         near.fill(0);
         for set in self.sets() {
-            let own = &work.records[first..];
-            pairs::rates(&set.seen[block], set, own, self.constants.unit, out, near);
+            for bunch in set.seen[block].bunches() {
+                for i in bunch.first..bunch.first + bunch.count {
+                    let wall = &set.rates[block][i];
+                    out[i].convergence += wall.convergence;
+                    out[i].sum += wall.sum;
+                    (0..3).for_each(|a| out[i].color[a] += wall.color[a]);
+                    near[i] |= u8::from(wall.near);
+                }
+            }
         }
     }
 
@@ -210,6 +217,7 @@ impl Boundary {
     /// Gives every boundary particle a pressure of 1 Pa, for the packing of the starting fluid.
     pub fn press(&mut self) {
         for set in self.sets_mut() {
+            set.busy.iter_mut().for_each(|b| *b = true);
             set.work.records.iter_mut().for_each(|r| r[PRESSURE] = 1.0);
         }
     }

@@ -127,7 +127,7 @@ impl Continuity {
                 prefetch(density);
                 let mut sums = [Rate::default(); BLOCK];
                 self.pairs(work, grid, first, &mut sums[..density.len()], found);
-                boundary.rates(block, work, first, &mut sums[..density.len()], near);
+                boundary.rates(block, &mut sums[..density.len()], near);
                 for (k, rho) in density.iter_mut().enumerate() {
                     let i = first + k;
                     let p = DVec3::new(x[i], y[i], z[i]);
@@ -206,7 +206,7 @@ impl Continuity {
             let mut sums = [[L::splat(0.0); 6]; BUNCH];
             for (shift, chunks) in candidates.groups() {
                 for chunks in chunks.chunks(List::CHUNKS) {
-                    scan::<L>(&mut lists, found, work, (n, &points), shift, chunks);
+                    scan::<L>(&mut lists, Some(found), work, (n, &points), shift, chunks);
                     for b in 0..n {
                         // Fillers of the last vector are the particle itself: they count in the plain sum only.
                         let unused = lists[b].len.next_multiple_of(L::N) - lists[b].len;

@@ -118,11 +118,11 @@ impl Found {
 }
 
 /// Lists the neighbours of a bunch of `count` points, seen from their periodic image, among at most
-/// [`List::CHUNKS`] chunks, and keeps what it found.
+/// [`List::CHUNKS`] chunks, and keeps what it found where that is wanted.
 #[inline(always)]
 pub fn scan<L: Lanes>(
     lists: &mut [List; BUNCH],
-    found: &mut Found,
+    mut found: Option<&mut Found>,
     work: &Work,
     (count, points): (usize, &[[f32; 3]; BUNCH]),
     shift: [f32; 3],
@@ -132,7 +132,9 @@ pub fn scan<L: Lanes>(
     // (As q·q - 2p·q < 1 - p·p, with one q·q for the bunch, it is fewer operations but a longer chain: 3 % slower.)
     let q = images::<L>(points, shift);
     let stride = Found::stride::<L>();
-    if found.hits.capacity() - found.hits.len() < stride * chunks.len() {
+    if let Some(found) = &mut found
+        && found.hits.capacity() - found.hits.len() < stride * chunks.len()
+    {
         // By an eighth, not by doubling: this is a good part of all memory.
         found.hits.reserve_exact(stride * chunks.len() + found.hits.len() / 8);
     }
@@ -146,6 +148,7 @@ pub fn scan<L: Lanes>(
             // SAFETY: a list has room for a vector from each of so many chunks.
             unsafe { lists[b].push::<L>(near, c.first) };
         }
+        let Some(found) = &mut found else { continue };
         // Written always and kept if any bit is set: no branch to guess.
         let at = found.hits.len();
         // SAFETY: room for all chunks was reserved.
@@ -158,7 +161,9 @@ pub fn scan<L: Lanes>(
             found.hits.set_len(at + if masks[0] | masks[1] != 0 { stride } else { 0 });
         }
     }
-    found.end(shift, count);
+    if let Some(found) = found {
+        found.end(shift, count);
+    }
 }
 
 /// Searches the neighbours of the particles from `first` to before `end`.
@@ -172,7 +177,7 @@ pub fn search<L: Lanes>(work: &Work, grid: &Grid, first: usize, end: usize, foun
         let (n, points) = work.bunch::<L>(grid, i, end, &mut candidates);
         for (shift, chunks) in candidates.groups() {
             for chunks in chunks.chunks(List::CHUNKS) {
-                scan::<L>(&mut lists, found, work, (n, &points), shift, chunks);
+                scan::<L>(&mut lists, Some(found), work, (n, &points), shift, chunks);
                 for list in &mut lists {
                     list.len = 0;
                 }

@@ -164,7 +164,7 @@ impl Sph {
                 }
             }
         });
-        passes.time("walls", || self.boundary.find(around, &self.particles));
+        passes.time("walls", || self.boundary.find(around, &self.particles, &self.work));
         passes.time("density", || match self.params.kernels {
             Kernels::Mueller => {
                 density::density(

@@ -45,7 +45,7 @@ impl Sph {
     fn pack_once(&mut self, around: &Around) -> f64 {
         self.particles.sort(&mut self.grid, self.period.as_ref());
         self.work.fill(&self.particles, &self.grid);
-        self.boundary.find(around, &self.particles);
+        self.boundary.find(around, &self.particles, &self.work);
         self.boundary.press();
         self.work.records.iter_mut().for_each(|r| {
             r[PRESSURE] = 1.0;
@@ -66,7 +66,7 @@ impl Sph {
             let mut sums = [Rate::default(); BLOCK];
             let sums = &mut sums[..x.len()];
             c.pairs(work, grid, first, sums, &mut Found::default());
-            boundary.rates(block, work, first, sums, &mut [0; BLOCK][..sums.len()]);
+            boundary.rates(block, sums, &mut [0; BLOCK][..sums.len()]);
             let mut pushes = [[0.0; 3]; BLOCK];
             let pushes = &mut pushes[..x.len()];
             forces.pairs(work, grid, fluid, first, pushes, None);

@@ -1,97 +1,125 @@
 //! Sums of fluid over boundary particles.
 
-use super::super::continuity::{Rate, core_gradient, gradient_of};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::super::continuity::{core_gradient, gradient_of};
 use super::super::force::{FluidConstants, Forces};
 use super::super::lists::{List, pad};
-use super::super::work::{PRESSURE, Record, VOLUME};
+use super::super::work::{PRESSURE, Record, VOLUME, Work};
 use super::Constants;
-use super::seen::{Seen, Walk};
+use super::seen::{Seen, Visit, Walk, search};
 use super::set::Set;
 use glam::Vec3;
 
 use crate::kernels::Cored;
-use crate::neighbors::BUNCH;
+use crate::neighbors::{BUNCH, Grid};
 use crate::scene::WallKind;
 use crate::simd::{Lanes, widest};
 
 /// Fluid whose distance to the surface of a wall is less than this, in spacings, is so near that a step may end in the wall.
 const NEAR: f32 = 0.2;
 
-/// Adds to the sums of the continuity pass: walls count as filled with fluid that moves with them. Sets `near` where a step
-/// may end in a wall.
-pub fn rates(seen: &Seen, set: &Set, own: &[Record], unit: f32, out: &mut [Rate], near: &mut [u8]) {
-    widest!(rates_in(
-        seen: &Seen,
-        set: &Set,
-        own: &[Record],
-        unit: f32,
-        out: &mut [Rate],
-        near: &mut [u8],
-    ));
+/// What walls add to the sums of the continuity pass: they count as filled with fluid that moves with them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WallRate {
+    /// Σ V g (v_b-v_i)·d.
+    pub convergence: f32,
+    /// Σ V w d.
+    pub color: [f32; 3],
+    /// Σ V (w³ + c w⁶).
+    pub sum: f32,
+    /// Whether a step may end in a wall.
+    pub near: bool,
 }
 
-/// Whether a point is near the surface of a wall, judged by the planes through the listed boundary particles.
-fn is_near(set: &Set, list: &List, p: [f32; 3], unit: f32) -> bool {
-    list.index[..list.len].iter().any(|&j| {
-        let r = &set.work.records[j as usize];
-        let d = Vec3::new(p[0] - r[0], p[1] - r[1], p[2] - r[2]);
-        let [x, y, z, depth] = set.face[j as usize];
-        // In a thin wall a sample is as deep as half of it, but at its rim half a spacing behind the narrow side.
-        let plane = depth.max(0.5 * unit);
-        d.length_squared() < 1.44 * unit * unit && d.dot(Vec3::new(x, y, z)) - plane < NEAR * unit
-    })
+/// Sums over boundary particles as the search finds them, and marks them.
+pub struct Rates<'a> {
+    /// The boundary particles.
+    pub work: &'a Work,
+    /// Their normals, and depths in h.
+    pub face: &'a [[f32; 4]],
+    /// Those that fluid sees.
+    pub touched: &'a [AtomicBool],
+    /// The block of fluid.
+    pub own: &'a [Record],
+    /// Δ/h.
+    pub unit: f32,
+    /// The sums.
+    pub out: &'a mut [WallRate],
+}
+
+impl Rates<'_> {
+    /// Whether a point is near the surface of a wall, judged by the planes through the listed boundary particles.
+    fn is_near(&self, list: &List, p: [f32; 3]) -> bool {
+        list.index[..list.len].iter().any(|&j| {
+            let r = &self.work.records[j as usize];
+            let d = Vec3::new(p[0] - r[0], p[1] - r[1], p[2] - r[2]);
+            let [x, y, z, depth] = self.face[j as usize];
+            // In a thin wall a sample is as deep as half of it, but at its rim half a spacing behind the narrow side.
+            let plane = depth.max(0.5 * self.unit);
+            d.length_squared() < 1.44 * self.unit * self.unit
+                && d.dot(Vec3::new(x, y, z)) - plane < NEAR * self.unit
+        })
+    }
+}
+
+impl Visit for Rates<'_> {
+    #[inline(always)]
+    fn visit<L: Lanes>(&mut self, i: usize, p: [f32; 3], list: &mut List) {
+        for &j in &list.index[..list.len] {
+            self.touched[j as usize].store(true, Ordering::Relaxed);
+        }
+        // A point nearer to the surface than a step is nearer than this to a sample, whose distances are at most 1.2 spacings:
+        // 0.65² + 2 × 0.6² is 1.14.
+        let close = L::splat(1.0 - 1.2 * self.unit * self.unit);
+        let (zero, one) = (L::splat(0.0), L::splat(1.0));
+        pad::<L>(list, self.work.len());
+        let q = [L::splat(p[0]), L::splat(p[1]), L::splat(p[2])];
+        let own = &self.own[i];
+        let v = [L::splat(own[4]), L::splat(own[5]), L::splat(own[6])];
+        let mut sums = [zero; 5];
+        let (mut at, mut closer) = (0, 0);
+        while at < list.len {
+            // SAFETY: numbers in the list are below that of the last record, with which it is filled up.
+            let [x, y, z, _, vx, vy, vz, volume] =
+                unsafe { L::gather8(self.work.records.as_ptr(), list.index.as_ptr().add(at)) };
+            let volume = volume.abs();
+            let d = [q[0].sub(x), q[1].sub(y), q[2].sub(z)];
+            let r2 = d[2].mul_add(d[2], d[1].mul_add(d[1], d[0].mul(d[0])));
+            let w = one.sub(r2).max(zero);
+            closer |= close.below(w);
+            let w2 = w.mul(w);
+            let dv = [vx.sub(v[0]), vy.sub(v[1]), vz.sub(v[2])];
+            let closing = dv[2].mul_add(d[2], dv[1].mul_add(d[1], dv[0].mul(d[0])));
+            sums[0] = closing.mul_add(core_gradient(w, w2).mul(volume), sums[0]);
+            let c = w.mul(volume);
+            for a in 0..3 {
+                sums[1 + a] = d[a].mul_add(c, sums[1 + a]);
+            }
+            let w3 = w2.mul(w);
+            let term = w3.mul(w3).mul_add(L::splat(Cored::CORE as f32), w3);
+            sums[4] = term.mul_add(volume, sums[4]);
+            at += L::N;
+        }
+        let near = closer != 0 && self.is_near(list, p);
+        let rate = &mut self.out[i];
+        rate.near |= near;
+        rate.convergence += sums[0].sum();
+        for a in 0..3 {
+            rate.color[a] += sums[1 + a].sum();
+        }
+        rate.sum += sums[4].sum();
+    }
+}
+
+/// Searches the boundary particles around a block of fluid that was placed among them, and sums over them.
+pub fn rates(seen: &mut Seen, wanted: &[bool], grid: &Grid, rates: &mut Rates) {
+    widest!(rates_in(seen: &mut Seen, wanted: &[bool], grid: &Grid, rates: &mut Rates));
 }
 
 #[inline(always)]
-fn rates_in<L: Lanes>(seen: &Seen, set: &Set, own: &[Record], unit: f32, out: &mut [Rate], near: &mut [u8]) {
-    // A point nearer to the surface than a step is nearer than this to a sample, whose distances are at most 1.2 spacings:
-    // 0.65² + 2 × 0.6² is 1.14.
-    let close = L::splat(1.0 - 1.2 * unit * unit);
-    let mut lists: [List; BUNCH] = Default::default();
-    let mut walk = Walk::default();
-    let (zero, one) = (L::splat(0.0), L::splat(1.0));
-    while let Some(sight) = seen.next::<L>(&mut walk, &mut lists) {
-        for (k, list) in lists.iter_mut().enumerate().take(sight.bunch.count) {
-            let i = sight.bunch.first + k;
-            pad::<L>(list, set.work.len());
-            let p = seen.point(&sight, k);
-            let q = [L::splat(p[0]), L::splat(p[1]), L::splat(p[2])];
-            let v = [L::splat(own[i][4]), L::splat(own[i][5]), L::splat(own[i][6])];
-            let mut sums = [zero; 5];
-            let (mut at, mut closer) = (0, 0);
-            while at < list.len {
-                // SAFETY: numbers in the list are below that of the last record, with which it is filled up.
-                let [x, y, z, _, vx, vy, vz, volume] =
-                    unsafe { L::gather8(set.work.records.as_ptr(), list.index.as_ptr().add(at)) };
-                let volume = volume.abs();
-                let d = [q[0].sub(x), q[1].sub(y), q[2].sub(z)];
-                let r2 = d[2].mul_add(d[2], d[1].mul_add(d[1], d[0].mul(d[0])));
-                let w = one.sub(r2).max(zero);
-                closer |= close.below(w);
-                let w2 = w.mul(w);
-                let dv = [vx.sub(v[0]), vy.sub(v[1]), vz.sub(v[2])];
-                let closing = dv[2].mul_add(d[2], dv[1].mul_add(d[1], dv[0].mul(d[0])));
-                sums[0] = closing.mul_add(core_gradient(w, w2).mul(volume), sums[0]);
-                let c = w.mul(volume);
-                for a in 0..3 {
-                    sums[1 + a] = d[a].mul_add(c, sums[1 + a]);
-                }
-                let w3 = w2.mul(w);
-                let term = w3.mul(w3).mul_add(L::splat(Cored::CORE as f32), w3);
-                sums[4] = term.mul_add(volume, sums[4]);
-                at += L::N;
-            }
-            if closer != 0 && is_near(set, list, p, unit) {
-                near[i] = 1;
-            }
-            let rate = &mut out[i];
-            rate.convergence += sums[0].sum();
-            for a in 0..3 {
-                rate.color[a] += sums[1 + a].sum();
-            }
-            rate.sum += sums[4].sum();
-        }
-    }
+fn rates_in<L: Lanes>(seen: &mut Seen, wanted: &[bool], grid: &Grid, rates: &mut Rates) {
+    search::<L, _>(seen, wanted, grid, rates.work, true, rates);
 }
 
 /// Adds accelerations: pressure or repulsion, and drag.

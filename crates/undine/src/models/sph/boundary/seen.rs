@@ -1,13 +1,11 @@
 //! Neighbours of one set of particles among those of another, each set sorted in a grid of its own.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use super::super::lists::{Found, List, scan};
 use super::super::work::Work;
 use crate::neighbors::{BUNCH, Candidates, Grid};
-use crate::simd::{Lanes, widest};
+use crate::simd::Lanes;
 
-/// What a block of points sees of another set; kept by the density pass for the force pass.
+/// What a block of points sees of another set; kept for the force pass.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
     found: Found,
@@ -44,31 +42,23 @@ pub struct Sight {
 }
 
 impl Seen {
-    /// Searches for the neighbours of those points of a block (parallel arrays, m) that are `wanted`, and marks whom it found.
-    pub fn search(
-        &mut self,
-        position: [&[f64]; 3],
-        wanted: &[bool],
-        grid: &Grid,
-        other: &Work,
-        marks: Option<&[AtomicBool]>,
-    ) {
+    /// Takes the points of a block (parallel arrays, m) into the other set's grid, before a search for the neighbours of those
+    /// that are `wanted`; says whether any is.
+    pub fn place(&mut self, position: [&[f64]; 3], wanted: &[bool], grid: &Grid) -> bool {
         self.bunches.clear();
         if !wanted.contains(&true) {
-            return;
+            return false;
         }
         for (a, local) in self.local.iter_mut().enumerate() {
             local.resize(wanted.len(), 0.0);
             grid.locals(a, position[a], local);
         }
-        let seen = self;
-        widest!(search_in(
-            seen: &mut Seen,
-            wanted: &[bool],
-            grid: &Grid,
-            other: &Work,
-            marks: Option<&[AtomicBool]>,
-        ));
+        true
+    }
+
+    /// The points for which neighbours were looked for.
+    pub fn bunches(&self) -> &[Bunch] {
+        &self.bunches
     }
 
     /// Coordinates of point i in the other set's grid.
@@ -99,13 +89,23 @@ impl Seen {
     }
 }
 
+/// What is done with neighbours as soon as they are found.
+pub trait Visit {
+    /// With those of point `i` of the block, which is at `p` in the other set's coordinates. A point may come several times in
+    /// sequence.
+    fn visit<L: Lanes>(&mut self, i: usize, p: [f32; 3], list: &mut List);
+}
+
+/// Searches for the neighbours of the placed points that are `wanted`, hands them to `visitor` and, to `keep`, lists them
+/// for [`Seen::next`]. To be inlined into a function with its instruction set.
 #[inline(always)]
-fn search_in<L: Lanes>(
+pub fn search<L: Lanes, V: Visit>(
     seen: &mut Seen,
     wanted: &[bool],
     grid: &Grid,
     other: &Work,
-    marks: Option<&[AtomicBool]>,
+    keep: bool,
+    visitor: &mut V,
 ) {
     seen.found.clear::<L>();
     let mut candidates = Candidates::default();
@@ -136,12 +136,13 @@ fn search_in<L: Lanes>(
         grid.candidates_beside::<L>(low, high, &mut candidates);
         for (shift, chunks) in candidates.groups() {
             for chunks in chunks.chunks(List::CHUNKS) {
-                scan::<L>(&mut lists, &mut seen.found, other, (count, &points), shift, chunks);
-                for list in &mut lists {
-                    if let Some(marks) = marks {
-                        for &j in &list.index[..list.len] {
-                            marks[j as usize].store(true, Ordering::Relaxed);
-                        }
+                let found = if keep { Some(&mut seen.found) } else { None };
+                scan::<L>(&mut lists, found, other, (count, &points), shift, chunks);
+                for (k, list) in lists.iter_mut().enumerate() {
+                    if k < count && list.len > 0 {
+                        let [x, y, z] = points[k];
+                        let p = [x + shift[0], y + shift[1], z + shift[2]];
+                        visitor.visit::<L>(i + k, p, list);
                     }
                     list.len = 0;
                 }

@@ -6,8 +6,9 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use super::super::continuity::sum_term;
-use super::super::work::{PRESSURE, VOLUME, Work};
+use super::super::work::{PRESSURE, Record, VOLUME, Work};
 use super::near::Near;
+use super::pairs::{self, Rates, WallRate};
 use super::seen::Seen;
 use crate::kernels::lattice_sum;
 use crate::models::springs::{SkinPoint, Solids};
@@ -104,8 +105,12 @@ pub struct Set {
     pub adhesion: Vec<f32>,
     /// Who has fluid within h.
     pub touched: Vec<AtomicBool>,
+    /// By block: whether any may have a pressure that is not zero.
+    pub busy: Vec<bool>,
     /// By block of fluid: whom it sees.
     pub seen: Vec<Seen>,
+    /// By block of fluid: what it adds to the sums of those that see any.
+    pub rates: Vec<Vec<WallRate>>,
 }
 
 impl Set {
@@ -127,7 +132,7 @@ impl Set {
             key: Vec::new(),
             h,
             grid: Grid::for_others(h, if moving { MOVING_CELLS } else { STILL_CELLS }),
-            near: Near::default(),
+            near: Near::new(!moving),
             position: Default::default(),
             work: Work::default(),
             velocity: Vec::new(),
@@ -135,7 +140,9 @@ impl Set {
             face: Vec::new(),
             adhesion: Vec::new(),
             touched: Vec::new(),
+            busy: Vec::new(),
             seen: Vec::new(),
+            rates: Vec::new(),
         };
         set.pose(walls, solids, period);
         set.weigh(spacing);
@@ -204,6 +211,8 @@ impl Set {
         for (sticky, &k) in self.adhesion.iter_mut().zip(&self.order) {
             *sticky = self.origins[k as usize].adhesion as f32;
         }
+        // With what is carried on, any may have.
+        self.busy.iter_mut().for_each(|b| *b = true);
         self.touched.resize_with(self.origins.len(), Default::default);
         self.touched.iter_mut().for_each(|t| *t.get_mut() = false);
     }
@@ -248,8 +257,9 @@ impl Set {
         super::layers(self.h / spacing) as f64
     }
 
-    /// Finds who of the fluid (sorted, m) sees whom; walls at rest forget what the last force pass saw of them.
-    pub fn find(&mut self, position: [&[f64]; 3]) {
+    /// Finds who of the fluid (sorted, m) sees whom, and sums over them; walls at rest forget what the last force pass saw of
+    /// them. `unit` is Δ/h.
+    pub fn find(&mut self, position: [&[f64]; 3], fluid: &[Record], unit: f32) {
         let (velocity, touched) = (&self.velocity, &self.touched);
         let n = self.origins.len();
         self.work.records[..n].par_chunks_mut(BLOCK).enumerate().for_each(|(block, records)| {
@@ -261,17 +271,24 @@ impl Set {
                 }
             }
         });
-        let fluid = position[0].len();
-        self.seen.resize_with(fluid.div_ceil(BLOCK), Seen::default);
-        let (near, grid, work) = (&self.near, &self.grid, &self.work);
-        self.seen.par_iter_mut().enumerate().for_each(|(block, seen)| {
-            let range = block * BLOCK..(block * BLOCK + BLOCK).min(fluid);
+        let count = position[0].len();
+        self.seen.resize_with(count.div_ceil(BLOCK), Seen::default);
+        self.rates.resize_with(count.div_ceil(BLOCK), Vec::new);
+        let Set { seen, rates, near, grid, work, touched, face, .. } = self;
+        seen.par_iter_mut().zip(rates).enumerate().for_each(|(block, (seen, rates))| {
+            let range = block * BLOCK..(block * BLOCK + BLOCK).min(count);
             let [x, y, z] = position.map(|a| &a[range.clone()]);
             let mut wanted = [false; BLOCK];
-            for (k, w) in wanted[..x.len()].iter_mut().enumerate() {
+            let wanted = &mut wanted[..x.len()];
+            for (k, w) in wanted.iter_mut().enumerate() {
                 *w = near.is_near(DVec3::new(x[k], y[k], z[k]));
             }
-            seen.search([x, y, z], &wanted[..x.len()], grid, work, Some(touched));
+            if seen.place([x, y, z], wanted, grid) {
+                rates.clear();
+                rates.resize(x.len(), WallRate::default());
+                let own = &fluid[range];
+                pairs::rates(seen, wanted, grid, &mut Rates { work, face, touched, own, unit, out: rates });
+            }
         });
     }
 
@@ -285,6 +302,7 @@ impl Set {
 
     /// Goes on from carried pressures.
     pub fn restore(&mut self, carried: Vec<f32>) {
+        self.busy.iter_mut().for_each(|b| *b = true);
         for (&k, r) in self.order.iter().zip(&mut self.work.records) {
             r[PRESSURE] = carried[k as usize];
         }

@@ -119,7 +119,7 @@ fn close(measured: DVec3, wanted: DVec3, scale: f64) -> bool {
 #[test]
 fn rates_are_sums_over_all_boundary_particles() {
     let mut lab = Lab::new("particles");
-    lab.around(|sph, around| sph.boundary.find(around, &sph.particles));
+    lab.around(|sph, around| sph.boundary.find(around, &sph.particles, &sph.work));
     assert_eq!(lab.sets().len(), 3);
     let p: &Params = &lab.sph.params;
     let c = Continuity::new(p, DVec3::ZERO, 0.0);
@@ -129,7 +129,7 @@ fn rates_are_sums_over_all_boundary_particles() {
         let (block, first) = (i / 512, i / 512 * 512);
         let mut rates = vec![Rate::default(); 512.min(lab.sph.len() - first)];
         let mut near = vec![0; rates.len()];
-        lab.sph.boundary.rates(block, &lab.sph.work, first, &mut rates, &mut near);
+        lab.sph.boundary.rates(block, &mut rates, &mut near);
         let rate = rates[i - first];
         let own = glam::Vec3::from(lab.sph.particles.velocity[i]).as_dvec3();
         let (mut convergence, mut color, mut sum) = (0.0, DVec3::ZERO, 0.0);
