@@ -1,4 +1,5 @@
-//! Runs scenes for 10⁶ particle-steps each and prints how many particles are beyond a wall; the greatest count after any step.
+//! Runs scenes for 10⁶ particle-steps each and prints how many particles are beyond a wall; the greatest count after any step,
+//! and where they are when it grows.
 //!
 //! `cargo run --release -p undine --example leaks -- [--steps PARTICLE_STEPS] [--set KEY=VALUE] SCENE...`
 //! Without a scene, all built-in ones. Ends with 1 if anything leaked.
@@ -40,7 +41,17 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
         while done < wanted && world.clock().time < world.scene().time.duration {
             world.step()?;
             done += world.len() as u64;
-            most = most.max(probes.measure(&world.frame())[0]);
+            let frame = world.frame();
+            let count = probes.measure(&frame)[0];
+            if count > most {
+                for p in frame.particles.position.iter().map(|p| glam::Vec3::from(*p).as_dvec3()) {
+                    let depth = -world.walls().distance(p, 0.0);
+                    if depth > 1e-3 * frame.spacing {
+                        println!("{name}: {:.4} s, {p:.4} m, {depth:.1e} m deep", world.clock().time);
+                    }
+                }
+            }
+            most = most.max(count);
         }
         leaked |= most > 0.0;
         let (n, walls, time) = (world.len(), world.wall_particles(), world.clock().time);

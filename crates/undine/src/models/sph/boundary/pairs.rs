@@ -19,6 +19,10 @@ use crate::simd::{Lanes, widest};
 /// Fluid whose distance to the surface of a wall is less than this, in spacings, is so near that a step may end in the wall.
 const NEAR: f32 = 0.2;
 
+/// A point nearer to the surface than a step is nearer to a sample than the root of this, in spacings: those of a plane are at
+/// most 1.2 apart, and 0.65² + 2 × 0.6² is 1.14. Behind an edge they lie deeper: with 1.2 a particle was seen to enter one.
+const NEAREST: f32 = 1.7;
+
 /// What walls add to the sums of the continuity pass: they count as filled with fluid that moves with them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WallRate {
@@ -57,7 +61,7 @@ impl Rates<'_> {
             let [x, y, z, depth] = self.face[j as usize];
             // In a thin wall a sample is as deep as half of it, but at its rim half a spacing behind the narrow side.
             let plane = depth.max(0.5 * self.unit);
-            d.length_squared() < 1.44 * self.unit * self.unit
+            d.length_squared() < NEAREST * self.unit * self.unit
                 && d.dot(Vec3::new(x, y, z)) - plane < NEAR * self.unit
         })
     }
@@ -69,9 +73,7 @@ impl Visit for Rates<'_> {
         for &j in &list.index[..list.len] {
             self.touched[j as usize].store(true, Ordering::Relaxed);
         }
-        // A point nearer to the surface than a step is nearer than this to a sample, whose distances are at most 1.2 spacings:
-        // 0.65² + 2 × 0.6² is 1.14.
-        let close = L::splat(1.0 - 1.2 * self.unit * self.unit);
+        let close = L::splat(1.0 - NEAREST * self.unit * self.unit);
         let (zero, one) = (L::splat(0.0), L::splat(1.0));
         pad::<L>(list, self.work.len());
         let q = [L::splat(p[0]), L::splat(p[1]), L::splat(p[2])];
