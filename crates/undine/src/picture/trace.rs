@@ -136,7 +136,7 @@ impl Tracer<'_> {
         for medium in &stage.volumes {
             let there = Ray { origin: path.ray.origin + stage.origin, farthest: way, ..path.ray };
             if let Some((near, far)) = medium.bounds().span(&there) {
-                let p = medium.passage(&there, near, far, random.unit());
+                let p = medium.passage(&there, near, far, random.unit(), &stage.sky);
                 light = light * p.transmittance + p.emitted;
             }
         }

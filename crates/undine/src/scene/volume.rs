@@ -57,10 +57,7 @@ impl Preset {
                 point(0.40, [3.0, 1.50, 0.25], 0.85),
                 point(0.55, [3.2, 2.40, 1.00], 0.9),
             ],
-            Preset::XRay => vec![
-                point(0.02, [0.65, 0.80, 1.0], 0.0),
-                point(0.50, [0.75, 0.88, 1.0], 0.75),
-            ],
+            Preset::XRay => vec![point(0.02, [0.65, 0.80, 1.0], 0.0), point(0.50, [0.75, 0.88, 1.0], 0.75)],
         }
     }
 
@@ -207,11 +204,8 @@ pub(super) fn build_volume(volume: &Reader) -> Volume {
 fn build_points(volume: &Reader) -> Vec<ControlPoint> {
     let rows = volume.rows("points");
     let fail = |message: String, expected: &str| volume.fail("points", message, expected);
-    let point = |row: &Vec<f64>| ControlPoint {
-        value: row[0],
-        color: [row[1], row[2], row[3]],
-        opacity: row[4],
-    };
+    let point =
+        |row: &Vec<f64>| ControlPoint { value: row[0], color: [row[1], row[2], row[3]], opacity: row[4] };
     let points: Vec<ControlPoint> = rows.iter().filter(|row| row.len() == 5).map(point).collect();
     if points.len() < 2 {
         fail("one point is no function".into(), "at least two points [value, r, g, b, opacity]");

@@ -22,8 +22,7 @@ fn integral(u: f32) -> f32 {
 #[inline]
 pub fn shares(x: f32, width: f32) -> [f32; POINTS] {
     let inverse = 1.0 / width;
-    let edges: [f32; POINTS + 1] =
-        std::array::from_fn(|i| integral(((i as f32 - 0.5) - x) * inverse));
+    let edges: [f32; POINTS + 1] = std::array::from_fn(|i| integral(((i as f32 - 0.5) - x) * inverse));
     std::array::from_fn(|i| (edges[i + 1] - edges[i]).max(0.0))
 }
 
@@ -48,8 +47,7 @@ mod tests {
             let u = 0.01 * i as f32;
             let slope = (integral(u + 0.02) - integral(u - 0.02)) / 0.04;
             let a = u.abs();
-            let b_spline =
-                if a < 0.5 { 0.75 - a * a } else { 0.5 * (1.5 - a.min(1.5)).powi(2) };
+            let b_spline = if a < 0.5 { 0.75 - a * a } else { 0.5 * (1.5 - a.min(1.5)).powi(2) };
             assert!((slope - b_spline).abs() < 2e-3, "{u}: {slope} {b_spline}");
             let lattice: f32 = (-3..=3).map(|k| shares(u + 4.0 + k as f32, 1.0)[4]).sum();
             assert!((lattice - 1.0).abs() < 1e-5);

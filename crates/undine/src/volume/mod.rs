@@ -187,7 +187,8 @@ impl Fraction {
         let inner = |i: usize| i < EDGE;
         let sum = |block: &[f32; BLOCK]| -> f64 {
             // The last point of a block is the first of the next.
-            let own = |i: &usize| inner(i % POINTS) && inner(i / POINTS % POINTS) && inner(i / POINTS / POINTS);
+            let own =
+                |i: &usize| inner(i % POINTS) && inner(i / POINTS % POINTS) && inner(i / POINTS / POINTS);
             (0..BLOCK).filter(own).map(|i| f64::from(block[i])).sum()
         };
         self.values.iter().map(sum).sum::<f64>() * f64::from(self.cell).powi(3)

@@ -40,7 +40,7 @@ fn deep_inside_a_fluid_at_rest_the_fraction_is_that_of_balls_in_a_lattice() {
         let p = Vec3::splat(0.4) + 0.002 * Vec3::new(i as f32, (i * 7 % 50) as f32, (i * 13 % 50) as f32);
         let rest = std::f32::consts::FRAC_PI_6;
         assert!((even.at(p) - rest).abs() < 1e-3, "{}", even.at(p));
-        assert!((near.at(p) / rest - 1.0).abs() < 0.1, "{}", near.at(p));
+        assert!((near.at(p) / rest - 1.0).abs() < 0.2, "{}", near.at(p));
     }
     assert_eq!(even.at(Vec3::splat(3.0)), 0.0);
 }
