@@ -51,13 +51,12 @@ impl Preset {
                 point(0.30, [0.93, 0.91, 0.86], 1.0),
             ],
             Preset::Fire => vec![
-                point(0.01, [0.5, 0.02, 0.0], 0.0),
-                point(0.10, [1.1, 0.10, 0.01], 0.55),
-                point(0.25, [2.2, 0.55, 0.04], 0.75),
-                point(0.40, [3.0, 1.50, 0.25], 0.85),
-                point(0.55, [3.2, 2.40, 1.00], 0.9),
+                point(0.01, [0.6, 0.03, 0.0], 0.0),
+                point(0.12, [2.2, 0.35, 0.02], 0.35),
+                point(0.35, [3.2, 0.90, 0.08], 0.55),
+                point(0.55, [3.6, 1.60, 0.25], 0.75),
             ],
-            Preset::XRay => vec![point(0.02, [0.65, 0.80, 1.0], 0.0), point(0.50, [0.75, 0.88, 1.0], 0.75)],
+            Preset::XRay => vec![point(0.02, [0.70, 0.90, 1.15], 0.0), point(0.50, [0.85, 0.98, 1.15], 0.75)],
         }
     }
 
@@ -67,6 +66,16 @@ impl Preset {
             Preset::LeeWater => VolumeShading::Glossy,
             Preset::Milk => VolumeShading::Matte,
             Preset::Fire | Preset::XRay => VolumeShading::None,
+        }
+    }
+
+    /// Width of the kernel that spreads a particle, × spacing. A shell shows every bump and lone drops only above its
+    /// lowest value; looks that fade slowly bear more.
+    pub fn spread(self) -> f64 {
+        match self {
+            Preset::LeeWater => 0.85,
+            Preset::Milk | Preset::XRay => 1.0,
+            Preset::Fire => 1.2,
         }
     }
 
@@ -80,8 +89,7 @@ impl Preset {
     pub fn depth(self) -> Option<f64> {
         match self {
             Preset::LeeWater | Preset::Milk => None,
-            Preset::Fire => Some(0.1),
-            Preset::XRay => Some(0.3),
+            Preset::Fire | Preset::XRay => Some(0.2),
         }
     }
 }
@@ -146,7 +154,7 @@ pub struct Volume {
     pub radius: f64,
     /// Width of the kernel that spreads a particle, × spacing.
     pub spread: f64,
-    /// Slices along the scene's longest edge; `None`: one a cell.
+    /// Slices along the scene's longest edge; `None`: two for three cells.
     pub slices: Option<u64>,
     /// Length over which opacities count, m; `None`: what suits the preset.
     pub depth: Option<f64>,
@@ -172,7 +180,7 @@ impl Volume {
             points: preset.points(),
             cell: 0.5,
             radius: 0.5,
-            spread: 0.75,
+            spread: preset.spread(),
             slices: None,
             depth: None,
             shading: preset.shading(),
@@ -190,7 +198,7 @@ pub(super) fn build_volume(volume: &Reader) -> Volume {
         points: if volume.has("points") { build_points(volume) } else { preset.points() },
         cell: volume.number("cell"),
         radius: volume.number("radius"),
-        spread: volume.number("spread"),
+        spread: volume.maybe_number("spread").unwrap_or(preset.spread()),
         slices: volume.has("slices").then(|| volume.integer("slices")),
         depth: volume.maybe_number("depth"),
         shading: volume

@@ -38,7 +38,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { cell: 0.5, radius: 0.5, spread: 0.75, spacing: None }
+        Self { cell: 0.5, radius: 0.5, spread: 0.85, spacing: None }
     }
 }
 
@@ -205,6 +205,16 @@ impl Fraction {
     }
 }
 
+/// Whole cells of a place in a block, 0 to 6; on a border between two cells either of them.
+#[inline(always)]
+fn whole(local: Vec3) -> ([usize; 3], Vec3) {
+    // Adding 1.5 × 2²³ rounds to whole numbers and leaves them in the lowest bits: a third of the time of casts, which
+    // must tell numbers beyond all bounds.
+    const MAGIC: f32 = 12_582_912.0;
+    let rounded = (local - 0.5) + MAGIC;
+    (rounded.to_array().map(|x| (x.to_bits() & 7) as usize), rounded - MAGIC)
+}
+
 /// Looks values up, and remembers in which block the last one was.
 #[derive(Clone, Debug)]
 pub struct Finder<'a> {
@@ -228,10 +238,10 @@ impl Finder<'_> {
             local = cells - self.corner;
         }
         let Some(values) = self.block else { return 0.0 };
-        let local = local.clamp(Vec3::ZERO, Vec3::splat(EDGE as f32 - 1e-5));
-        let (x, y, z) = (local.x as usize, local.y as usize, local.z as usize);
-        let f = local - Vec3::new(x as f32, y as f32, z as f32);
-        let first = (z.min(EDGE - 1) * POINTS + y.min(EDGE - 1)) * POINTS + x.min(EDGE - 1);
+        let local = local.clamp(Vec3::ZERO, Vec3::splat(EDGE as f32 - 1e-3));
+        let ([x, y, z], whole) = whole(local);
+        let f = local - whole;
+        let first = (z * POINTS + y) * POINTS + x;
         let v: &[f32] = &values[first..first + POINTS * POINTS + POINTS + 2];
         let row = |i: usize| v[i] + f.x * (v[i + 1] - v[i]);
         let sheet = |i: usize| row(i) + f.y * (row(i + POINTS) - row(i));

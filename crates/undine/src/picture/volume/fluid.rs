@@ -21,6 +21,8 @@ use crate::volume::{self, Finder, Fraction, VolumeError};
 const FAINT: f32 = 0.004;
 /// Slices that stop less light than this are not shaded.
 const UNSEEN: f32 = 0.002;
+/// Thickness of a slice, in cells, where the scene does not tell.
+const STEP: f64 = 1.5;
 /// Most slices of a ray.
 const MOST: usize = 1 << 16;
 
@@ -50,7 +52,7 @@ impl FluidVolume {
         let spacing = f64::from(field.cell()) / look.cell;
         let longest = extent(&View { scene, ..View::new(frame) }).size().max_element().max(spacing);
         let depth = look.depth.or(look.preset.depth().map(|share| share * longest)).unwrap_or(spacing);
-        let step = look.slices.map_or(f64::from(field.cell()), |n| longest / n.max(1) as f64);
+        let step = look.slices.map_or(STEP * f64::from(field.cell()), |n| longest / n.max(1) as f64);
         // A step of a millionth of the scene has no meaning in single precision.
         let step = step.max(1e-6 * longest);
         // Fluid is compressed by some percent at most; above, the function goes on as it is there.
@@ -155,6 +157,9 @@ impl Medium for FluidVolume {
                     let front = if last.0 == from { last.1 } else { finder.at(ray.at(from)) };
                     let back = finder.at(ray.at(to));
                     last = (to, back);
+                    if self.table.passes(front, back) {
+                        return std::ops::ControlFlow::Continue(());
+                    }
                     let whole = self.table.slice(front, back);
                     partly(whole, (to - from) / self.table.thickness)
                 }
@@ -191,6 +196,9 @@ impl Medium for FluidVolume {
             let front = if last.0 == from { last.1 } else { finder.at(ray.at(from)) };
             let back = finder.at(ray.at(to));
             last = (to, back);
+            if self.table.passes(front, back) {
+                return std::ops::ControlFlow::Continue(());
+            }
             depth += self.table.extinction(front, back) * (to - from);
             if depth > 6.0 { std::ops::ControlFlow::Break(()) } else { std::ops::ControlFlow::Continue(()) }
         });

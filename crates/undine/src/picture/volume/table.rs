@@ -21,6 +21,8 @@ pub struct Table {
     /// Light added (RGB) and transmittance; front value fastest.
     slices: Vec<Vec4>,
     integral: Integral,
+    /// All values up to the first are clear, and all from the second on.
+    clear: [f32; 2],
 }
 
 /// Integrals of extinction, and of extinction × colour, over the value.
@@ -87,7 +89,25 @@ impl Table {
             }
         });
         let top = transfer.range[1];
-        Self { thickness, scale: (SIDE - 1) as f32 / top, slices, integral }
+        let seen = |entry: &[f32; 4]| entry[3] > 0.0;
+        let value = |entry: usize| entry as f32 / integral.scale;
+        let below = match transfer.table.iter().position(seen) {
+            Some(first) => value(first.saturating_sub(1)),
+            None => f32::INFINITY,
+        };
+        let above = match transfer.table.iter().rposition(seen) {
+            // The last entry goes on for ever.
+            Some(i) if i + 1 == transfer.table.len() => f32::INFINITY,
+            Some(i) => value(i + 1),
+            None => 0.0,
+        };
+        Self { thickness, scale: (SIDE - 1) as f32 / top, slices, integral, clear: [below, above] }
+    }
+
+    /// Whether a slice between two values is clear for sure, which most are.
+    #[inline]
+    pub fn passes(&self, front: f32, back: f32) -> bool {
+        front.max(back) <= self.clear[0] || front.min(back) >= self.clear[1]
     }
 
     /// Light that a whole slice adds (RGB) and its transmittance, between two values.
@@ -211,7 +231,8 @@ mod tests {
                 assert!((opaque.slice(a, b) - Vec4::new(0.2, 0.4, 0.8, 0.0)).length() < 1e-2, "{a} {b}");
             }
         }
-        assert!(clear.is_clear(0.0, 9.0));
+        assert!(clear.is_clear(0.0, 9.0) && clear.passes(0.0, 9.0));
+        assert!(!opaque.passes(3.0, 4.0) && opaque.passes(0.0, 0.0));
         assert!(!opaque.is_clear(0.5, 0.5) && !opaque.is_clear(3.0, 4.0));
     }
 
@@ -219,6 +240,8 @@ mod tests {
     fn values_around_a_feature_are_not_clear_and_those_beside_it_are() {
         let lee = Table::new(&Transfer::of_points(&Preset::LeeWater.points(), 0.01, 0.65), 0.01);
         assert!(lee.is_clear(0.0, 0.205) && lee.is_clear(0.31, 0.6) && lee.is_clear(0.0, 0.0));
+        assert!(lee.passes(0.1, 0.2) && lee.passes(0.31, 0.5));
+        assert!(!lee.passes(0.1, 0.22) && !lee.passes(0.2, 0.5) && !lee.passes(0.25, 0.25));
         assert!(!lee.is_clear(0.0, 0.6) && !lee.is_clear(0.25, 0.25) && !lee.is_clear(0.2, 0.215));
     }
 }

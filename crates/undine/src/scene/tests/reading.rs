@@ -13,7 +13,7 @@ fn an_unknown_key_is_shown_in_its_line_with_the_nearest_name() {
     assert_eq!(
         error.to_string(),
         "dam.toml:3:1: unknown key `gravty`\n  |\n3 | gravty = [0, -9.81, 0]\n  | ^^^^^^ expected one of: title, \
-         gravity, time, domain, model, fluid, boundary, solid, emitter, outflow, force, probe, event, surface, \
+         gravity, time, domain, model, fluid, boundary, solid, emitter, outflow, force, probe, event, surface, volume, \
          camera; did you mean `gravity`?"
     );
     let problem = &error.problems()[0];
