@@ -437,7 +437,7 @@ static VOLUME: Table = Table {
             "Cell edge. Raising it coarsens the volume and costs less."),
         key("radius", Number(range(0.05, 5.0)), Num(0.5), "× spacing",
             "Radius of a particle. Raising it raises all fractions, by its cube."),
-        key("spread", Number(range(0.25, 4.0)), Absent("0.85 of `lee-water`, 1 of `milk` and `x-ray`, 1.2 of `fire`"), "× spacing",
+        key("spread", Number(range(0.25, 4.0)), Absent("that of the preset: 0.8 of `lee-water`, 0.9 of `milk`, 1 of `x-ray`, 1.2 of `fire`"), "× spacing",
             "Width of the kernel that spreads a particle. Raising it evens the fluid out and thins lone drops."),
         key("slices", Integer(2, 1_000_000), Absent("two for three cells"), "",
             "Slices along the scene's longest edge. Raising it sharpens the picture and costs time."),

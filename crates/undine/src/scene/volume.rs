@@ -46,8 +46,8 @@ impl Preset {
                 bytes(0.30, [0, 0, 160], 0.0),
             ],
             Preset::Milk => vec![
-                point(0.10, [0.90, 0.89, 0.86], 0.0),
-                point(0.24, [0.90, 0.89, 0.86], 0.95),
+                point(0.06, [0.90, 0.89, 0.86], 0.0),
+                point(0.20, [0.90, 0.89, 0.86], 0.95),
                 point(0.30, [0.93, 0.91, 0.86], 1.0),
             ],
             Preset::Fire => vec![
@@ -73,9 +73,10 @@ impl Preset {
     /// lowest value; looks that fade slowly bear more.
     pub fn spread(self) -> f64 {
         match self {
-            Preset::LeeWater => 0.85,
-            Preset::Milk | Preset::XRay => 1.0,
+            Preset::LeeWater => 0.8,
+            Preset::Milk => 0.9,
             Preset::Fire => 1.2,
+            Preset::XRay => 1.0,
         }
     }
 

@@ -9,7 +9,7 @@ use super::Transfer;
 /// Values along each side of the table.
 const SIDE: usize = 256;
 /// Most parts of a slice, each with its mean extinction and colour.
-const PARTS: usize = 64;
+const PARTS: usize = 24;
 
 /// What slices of one thickness do to light.
 #[derive(Clone, Debug)]
