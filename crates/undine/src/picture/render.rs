@@ -49,7 +49,7 @@ pub fn render(view: &View, options: &Options) -> Image {
     let fast = options.look == Look::Volume;
     let cells = if fast { VOLUME_LIGHT_CELLS } else { LIGHT_CELLS };
     light_ground(&mut stage, (cells * width as f32) as usize);
-    let mut tracer = Tracer { stage: &stage, pixel: eye.pixel() };
+    let mut tracer = Tracer { stage: &stage, pixel: eye.pixel(), plain: fast };
     if fast {
         // With one ray a pixel the checker must be blurred more.
         tracer.pixel *= 2.0;

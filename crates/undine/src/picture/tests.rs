@@ -33,7 +33,11 @@ fn furnace(material: Material, tint: Tint) -> Stage {
 
 fn look_at(stage: &Stage, y: f32, sample: u32) -> Vec3 {
     let ray = Ray::new(Vec3::new(0.0, y, 5.0), Vec3::NEG_Z, 0.0);
-    Tracer { stage, pixel: 1e-3 }.radiance(ray, Inside::default(), &mut Random::of_pixel(7, sample))
+    Tracer { stage, pixel: 1e-3, plain: false }.radiance(
+        ray,
+        Inside::default(),
+        &mut Random::of_pixel(7, sample),
+    )
 }
 
 #[test]

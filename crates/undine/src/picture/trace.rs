@@ -98,6 +98,8 @@ pub struct Tracer<'a> {
     pub stage: &'a Stage,
     /// Angle of a pixel, rad.
     pub pixel: f32,
+    /// Whether what panes faintly mirror is the even sky, without clouds.
+    pub plain: bool,
 }
 
 impl Tracer<'_> {
@@ -259,6 +261,8 @@ impl Tracer<'_> {
         let d = path.ray.direction;
         if path.inside.index(self.stage) > 1.0 || d.y < 0.0 {
             sky.ambient()
+        } else if self.plain {
+            sky.diffuse(d)
         } else {
             sky.radiance_with_sun(d)
         }
