@@ -185,3 +185,23 @@ fn a_run_is_rendered_afterwards_to_the_same_pictures() {
     assert_eq!(code(&output), 2);
     assert!(stderr(&output).contains("holds frames 0 to 4"), "{}", stderr(&output));
 }
+
+#[test]
+fn a_scene_with_a_volume_is_drawn_as_one_and_other_looks_can_be_asked_for() {
+    let scratch = Scratch::new();
+    run(&scratch, &["--set", "volume.preset=milk", "--pictures", "--size", "64x48", "--every", "4"]);
+    let picture = |dir: &str| fs::read(scratch.path(&format!("{dir}/picture_0004.png"))).unwrap();
+    assert_eq!(png_size(&scratch.path("out/picture_0004.png")), [64, 48]);
+    let render = |out: &str, more: &[&str]| {
+        let args = ["render", "out", "--size", "64x48", "--frames", "4", "--quiet", "-o", out];
+        let args: Vec<&str> = args.iter().chain(more).copied().collect();
+        let output = scratch.undine(&args);
+        assert_eq!((code(&output), stderr(&output)), (0, String::new()));
+        picture(out)
+    };
+    assert!(picture("out") == render("milk", &[]), "the scene's own look");
+    assert!(render("one", &["--volume", "fire", "--threads", "1"]) == render("two", &["--volume", "fire"]));
+    assert!(render("water", &["--look", "water"]) != picture("out"));
+    let wrong = scratch.undine(&["render", "out", "--look", "volume", "--color", "speed"]);
+    assert_eq!(code(&wrong), 2);
+}

@@ -1,4 +1,4 @@
-//! Times a picture of a dam break, as water and as particles:
+//! Times a picture of a dam break, as water, as particles and, with the making of each part, as a volume:
 //! `cargo bench -p undine --bench picture -- [PARTICLES] [WIDTH] [HEIGHT] [REPEATS]`.
 
 mod common;
@@ -6,7 +6,8 @@ mod common;
 use std::time::Instant;
 
 use undine::models::Passes;
-use undine::picture::{ColorBy, Look, Mark, Options, View, render};
+use undine::picture::{ColorBy, Look, Mark, Options, View, fluid_volume, render};
+use undine::scene::{Preset, Volume};
 use undine::surface;
 
 fn main() {
@@ -40,5 +41,24 @@ fn main() {
             std::hint::black_box(image);
         }
         println!("{what}: {:.1} ms", best.total() * 1e3);
+    }
+    for preset in Preset::ALL {
+        let look = Volume::of_preset(preset);
+        let options = Options { width, height, look: Look::Volume, ..Options::default() };
+        let mut best = common::Best::default();
+        for _ in 0..repeats {
+            let mut passes = Passes::default();
+            let field = passes.time("field", || undine::volume::build(&frame, &Default::default()));
+            std::hint::black_box(field.expect("a field"));
+            let begin = Instant::now();
+            let volume = passes.time("volume", || fluid_volume(Some(world.scene()), &frame, &look));
+            let volumes = [volume.expect("a volume")];
+            let view = View { volumes: &volumes, surface: None, ..view };
+            let image = passes.time("rays", || render(&view, &options));
+            best.round(1, begin.elapsed().as_secs_f64(), &passes);
+            std::hint::black_box(image);
+        }
+        println!("volume, {preset:?}: {:.1} ms (volume holds field and table)", best.total() * 1e3);
+        best.print_passes();
     }
 }

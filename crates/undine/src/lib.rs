@@ -24,5 +24,6 @@ pub mod simd;
 pub mod state;
 pub mod surface;
 pub mod validate;
+pub mod volume;
 pub mod walls;
 pub mod world;

@@ -73,6 +73,11 @@ kind = "height"
 position = [0.1, 0, 0.1]
 [[probe]]
 kind = "front"
+[volume]
+preset = "milk"
+points = [[0.1, 1, 1, 1, 0], [0.2, 1, 0.5, 0, 1]]
+cell = 0.5
+slices = 100
 "#,
     r#"
 [time]

@@ -33,6 +33,11 @@ fn kernel_sums_over_the_lattice_are_exact() {
 }
 
 #[test]
+fn a_table_of_integrals_needs_fewer_slices_than_plain_sampling() {
+    validate("volume-slices");
+}
+
+#[test]
 fn a_column_collapses_as_martin_and_moyce_filmed_it() {
     validate("dam-break");
 }

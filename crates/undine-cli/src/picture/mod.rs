@@ -8,9 +8,10 @@ mod png_file;
 use std::fmt;
 use std::str::FromStr;
 
+use anyhow::{Context, Result};
 use undine::frame::Frame;
-use undine::picture::{Image, Look, MAX_EDGE, Options, View, render};
-use undine::scene::Scene;
+use undine::picture::{Dome, Image, Look, MAX_EDGE, Options, View, fluid_volume, render};
+use undine::scene::{Preset, Scene, Volume};
 use undine::surface::Surface;
 
 /// Width and height, pixels.
@@ -50,24 +51,37 @@ pub struct Painter {
     pub look: Look,
     /// Values of the first and last colour; without them each picture has its own.
     pub range: Option<[f32; 2]>,
+    /// Another look of volumes than the scene's.
+    pub preset: Option<Preset>,
 }
 
 impl Painter {
-    /// Water of that size.
-    pub fn water(size: Size) -> Self {
-        Painter { size, look: Look::Water, range: None }
+    /// As the scene asks for: a volume where it says how, else water.
+    pub fn of_scene(scene: &Scene, size: Size) -> Self {
+        let look = if scene.volume.is_some() { Look::Volume } else { Look::Water };
+        Painter { size, look, range: None, preset: None }
     }
 
     /// Whether it needs the surface of a frame.
     pub fn needs_surface(&self) -> bool {
-        !matches!(self.look, Look::Particles { .. })
+        !matches!(self.look, Look::Particles { .. } | Look::Volume)
     }
 
     /// Draws a frame.
-    pub fn draw(&self, scene: &Scene, frame: &Frame, surface: Option<&Surface>) -> Image {
+    pub fn draw(&self, scene: &Scene, frame: &Frame, surface: Option<&Surface>) -> Result<Image> {
         let [width, height] = self.size.0;
-        let options = Options { width, height, look: self.look, range: self.range, ..Options::default() };
-        render(&View { scene: Some(scene), frame, surface, volumes: &[] }, &options)
+        let mut options = Options { width, height, look: self.look, range: self.range, ..Options::default() };
+        let mut volumes = Vec::new();
+        if self.look == Look::Volume {
+            let volume = match self.preset {
+                Some(preset) => Volume::of_preset(preset),
+                None => scene.volume.clone().unwrap_or_default(),
+            };
+            let built = fluid_volume(Some(scene), frame, &volume);
+            volumes.push(built.with_context(|| format!("no volume of frame {}", frame.index))?);
+            options.sky = if volume.night { Dome::NIGHT } else { Dome::Day };
+        }
+        Ok(render(&View { scene: Some(scene), frame, surface, volumes: &volumes }, &options))
     }
 }
 

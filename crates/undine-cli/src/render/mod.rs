@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 use undine::atomic::tidy;
 use undine::picture::{ColorBy, Look, Mark};
-use undine::scene::Scene;
+use undine::scene::{Preset, Scene};
 use undine::surface::{Options, build};
 
 use crate::args::MOST_THREADS;
@@ -30,6 +30,7 @@ const RANGE_FRAMES: usize = 8;
 #[command(after_help = "Examples:\n  \
     undine render runs/dam-break                              water, 1280x720, each frame\n  \
     undine render runs/dam-break --color speed --every 4      balls in the colours of their speed\n  \
+    undine render runs/dam-break --volume fire                glowing, as a volume\n  \
     undine render runs/dam-break --frames 30..90 -o closeup --size 1920x1080\n\n\
     Writes picture_0000.png …, a film (film.mp4 through ffmpeg where it is found, else film.png, an animated PNG),\n\
     contact.png, and probe_NAME.svg for each probe of the run.")]
@@ -46,9 +47,14 @@ pub struct RenderArgs {
     #[arg(long, value_name = "WxH", default_value_t = Size::default())]
     pub size: Size,
 
-    /// How the fluid is drawn [default: water; with --color, particles]
+    /// How the fluid is drawn [default: volume where the scene has [volume], else water; with --color, particles]
     #[arg(long)]
     pub look: Option<LookName>,
+
+    /// Draw the fluid as a volume with this look, whatever [volume] of the scene says
+    #[arg(long, value_name = "PRESET", value_parser = clap::builder::PossibleValuesParser::new(Preset::NAMES),
+          conflicts_with_all = ["look", "color"])]
+    pub volume: Option<String>,
 
     /// What colours stand for; with the looks particles and surface (speed or fluid)
     #[arg(long)]
@@ -96,6 +102,8 @@ pub enum LookName {
     Surface,
     /// Balls
     Particles,
+    /// Pre-integrated volume, as [volume] of the scene says
+    Volume,
 }
 
 /// The value of `--color`.
@@ -142,8 +150,8 @@ impl FromStr for Span {
 /// `undine render`.
 pub fn render(args: &RenderArgs) -> Result<()> {
     let begin = Instant::now();
-    let look = look(args)?;
     let source = Source::open(&args.dir)?;
+    let look = look(args, source.scene())?;
     let Span(first, last) = args.frames.unwrap_or(Span(0, u64::MAX));
     let inside = source.frames().filter(|n| (first..=last).contains(n));
     let frames: Vec<u64> = inside.step_by(args.every as usize).collect();
@@ -155,7 +163,12 @@ pub fn render(args: &RenderArgs) -> Result<()> {
     let out = args.out.as_ref().unwrap_or(&args.dir);
     std::fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
     tidy(out);
-    let painter = Painter { size: args.size, look, range: source.range(&frames, look, RANGE_FRAMES)? };
+    let painter = Painter {
+        size: args.size,
+        look,
+        range: source.range(&frames, look, RANGE_FRAMES)?,
+        preset: args.volume.as_deref().and_then(Preset::from_name),
+    };
     let pictures = draw(args, &source, &painter, &frames, out)?;
     let album = Album {
         dir: out,
@@ -185,13 +198,22 @@ pub fn render(args: &RenderArgs) -> Result<()> {
     print(&format!("{text}The files are in {}\n", out.display()))
 }
 
-fn look(args: &RenderArgs) -> Result<Look> {
+fn look(args: &RenderArgs, scene: &Scene) -> Result<Look> {
     let by = args.color.map(ColorName::by);
-    let look = args.look.unwrap_or(if by.is_some() { LookName::Particles } else { LookName::Water });
+    let usual = match (by, &args.volume, &scene.volume) {
+        (Some(_), ..) => LookName::Particles,
+        (None, None, None) => LookName::Water,
+        _ => LookName::Volume,
+    };
+    let look = args.look.unwrap_or(usual);
     match (look, by) {
         (LookName::Water, None) => Ok(Look::Water),
+        (LookName::Volume, None) => Ok(Look::Volume),
         (LookName::Water, Some(_)) => {
             Err(Usage("--look water has no --color; take surface or particles".into()).into())
+        }
+        (LookName::Volume, Some(_)) => {
+            Err(Usage("--look volume has no --color; take surface or particles".into()).into())
         }
         (LookName::Surface, Some(ColorBy::Density | ColorBy::Pressure)) => {
             let what = "--look surface knows the colours speed and fluid; take --look particles";
@@ -222,7 +244,7 @@ fn draw(
             false => None,
         };
         let path = out.join(format!("picture_{number:04}.png"));
-        painter.draw(scene, &frame, surface.as_ref()).save_png(&path)?;
+        painter.draw(scene, &frame, surface.as_ref())?.save_png(&path)?;
         if pictures.is_empty() {
             progress.say(&format!("the first picture is {}", path.display()));
         }

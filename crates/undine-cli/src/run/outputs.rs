@@ -117,7 +117,7 @@ impl Outputs {
     /// Writes a frame; returns its files.
     pub fn write(&mut self, folder: &RunFolder, scene: &Scene, frame: &Frame) -> Result<Vec<PathBuf>> {
         let pictures = self.wanted.pictures.filter(|p| frame.index.is_multiple_of(p.every));
-        let painter = pictures.map(|p| Painter::water(p.size));
+        let painter = pictures.map(|p| Painter::of_scene(scene, p.size));
         let surface = if self.wanted.surface || painter.as_ref().is_some_and(Painter::needs_surface) {
             Some(self.build(frame)?)
         } else {
@@ -127,7 +127,7 @@ impl Outputs {
         let written = surface.as_ref().filter(|_| wanted.surface);
         let mut files = passes.time("files", || exports.write(folder, frame, written))?;
         if let Some(painter) = painter {
-            let image = passes.time("pictures", || painter.draw(scene, frame, surface.as_ref()));
+            let image = passes.time("pictures", || painter.draw(scene, frame, surface.as_ref()))?;
             let path = folder.picture_path(frame.index, "png");
             passes.time("files", || image.save_png(&path))?;
             files.push(path);

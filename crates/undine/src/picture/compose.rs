@@ -94,6 +94,7 @@ pub fn compose(view: &View, look: &Look, scale: Option<&Scale>, sky: Sky) -> Sta
     match look {
         Look::Water => water(&mut mesher, view, &fluids),
         Look::Surface(_) => painted_surface(&mut mesher, view, scale),
+        Look::Volume => {}
         Look::Particles { mark, .. } => particles(&mut mesher, &mut discs, view, *mark, scale),
     }
     let depth = tint_depth(view, extent) as f32;

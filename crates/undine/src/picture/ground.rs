@@ -123,7 +123,11 @@ impl Ground {
 /// Works out the light on the ground of a finished stage: `finest` cells along the longer edge of the lit rectangle.
 pub fn light_ground(stage: &mut Stage, finest: usize) {
     let Some(ground) = &stage.ground else { return };
+    let volumes = stage.volumes.iter().map(|m| m.bounds()).filter(Bounds::is_sound);
+    let volumes = volumes.map(|b| Bounds { min: b.min - stage.origin, max: b.max - stage.origin });
+    // What a volume has lost far away casts no shadow that is seen: the rest of the stage tells how large it is.
     let around = stage.geometry.bounds();
+    let around = if around.is_sound() { around } else { volumes.fold(around, Bounds::union) };
     if !around.is_sound() || around.max.y <= ground.level {
         return;
     }
@@ -203,6 +207,7 @@ fn photon(stage: &Stage, mut ray: Ray, level: f32) -> Option<(Vec3, Vec3)> {
         let hit = stage.geometry.nearest(&Ray { farthest: to_ground, ..ray });
         let way = hit.map_or(to_ground, |h| h.t);
         light *= transmittance(inside.extinction(stage), way);
+        light *= stage.through_volumes(&Ray { farthest: way, ..ray });
         let Some(hit) = hit else {
             return to_ground.is_finite().then(|| (ray.at(to_ground), light));
         };

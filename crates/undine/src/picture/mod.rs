@@ -36,9 +36,9 @@ pub use image::{Image, MAX_EDGE};
 pub use ray::Ray;
 pub use render::render;
 pub use sheet::contact_sheet;
-pub use sky::Dome;
+pub use sky::{Dome, Sky};
 pub use tree::Bounds;
-pub use volume::{DensityGrid, Medium, Passage, Transfer};
+pub use volume::{DensityGrid, FluidVolume, Medium, Passage, Transfer, fluid_volume};
 
 use std::sync::Arc;
 
@@ -80,6 +80,8 @@ pub enum Look {
         /// In which colours.
         by: ColorBy,
     },
+    /// As the media of [`View::volumes`] (see [`fluid_volume`]) and nothing else. One ray a pixel, and more at edges.
+    Volume,
 }
 
 /// What a particle is drawn as.

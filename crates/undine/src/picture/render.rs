@@ -11,7 +11,6 @@ use super::image::Image;
 use super::legend::legend;
 use super::random::Random;
 use super::sky::{Dome, Sky};
-use super::stage::Stage;
 use super::tone::{finite, srgb, tone_map};
 use super::trace::{Inside, Tracer};
 use super::{Look, Options, View};
@@ -22,6 +21,14 @@ const BRIGHTEST: f32 = 16.0;
 const SPREAD: f32 = 0.012;
 /// Cells of the map of sunlight along the longer edge of the lit ground, × the picture's width.
 const LIGHT_CELLS: f32 = 0.6;
+/// The same for volumes, whose shadows are soft and which are to be drawn fast.
+const VOLUME_LIGHT_CELLS: f32 = 0.12;
+/// Difference of neighbouring pixels (tone-mapped) that is an edge.
+const STEP: f32 = 0.14;
+/// Most rays of a pixel at an edge.
+const EDGE_SAMPLES: u32 = 4;
+/// Where rays of a pixel at an edge go after the first, in pixels from its middle.
+const AROUND: [[f32; 2]; 3] = [[0.07, -0.36], [0.28, 0.26], [-0.35, 0.1]];
 
 /// Takes a picture.
 pub fn render(view: &View, options: &Options) -> Image {
@@ -39,8 +46,17 @@ pub fn render(view: &View, options: &Options) -> Image {
         Dome::Even(radiance) => Sky::even(radiance),
     };
     let mut stage = compose(view, &options.look, scale.as_ref(), sky);
-    light_ground(&mut stage, (LIGHT_CELLS * width as f32) as usize);
-    shoot(&stage, &eye, options, &mut image);
+    let fast = options.look == Look::Volume;
+    let cells = if fast { VOLUME_LIGHT_CELLS } else { LIGHT_CELLS };
+    light_ground(&mut stage, (cells * width as f32) as usize);
+    let mut tracer = Tracer { stage: &stage, pixel: eye.pixel(), plain: fast };
+    if fast {
+        // With one ray a pixel the checker must be blurred more.
+        tracer.pixel *= 2.0;
+        shoot_edges(&tracer, &eye, options, &mut image);
+    } else {
+        shoot(&tracer, &eye, options, &mut image);
+    }
     if let Some(scale) = scale.filter(|_| options.legend) {
         legend(&mut image, &scale);
     }
@@ -50,7 +66,7 @@ pub fn render(view: &View, options: &Options) -> Image {
 /// The colour scale that a look needs.
 fn scale(view: &View, options: &Options) -> Option<Scale> {
     let (by, values) = match options.look {
-        Look::Water => return None,
+        Look::Water | Look::Volume => return None,
         Look::Particles { by, .. } => (by, color::values(&view.frame.particles, by)?),
         Look::Surface(by) => {
             let surface = view.surface?;
@@ -68,19 +84,64 @@ fn sun(forward: Vec3) -> Vec3 {
     (0.35 * flat + 0.85 * left + 0.9 * Vec3::Y).normalize_or(Vec3::Y)
 }
 
-fn shoot(stage: &Stage, eye: &Eye, options: &Options, image: &mut Image) {
-    let width = image.width();
-    let tracer = Tracer { stage, pixel: eye.pixel() };
+fn shoot(tracer: &Tracer, eye: &Eye, options: &Options, image: &mut Image) {
     let most = options.samples.clamp(1, 4096);
-    let exposure = if options.exposure.is_finite() { options.exposure.max(0.0) } else { 1.0 };
+    let exposure = exposure(options);
+    paint(image, |x, y| pixel_light(tracer, eye, x, y, most) * exposure);
+}
+
+/// One ray through the middle of each pixel, and more where neighbours differ: a volume is smooth, and what is not are
+/// the edges of walls.
+fn shoot_edges(tracer: &Tracer, eye: &Eye, options: &Options, image: &mut Image) {
+    let (width, height) = (image.width(), image.height());
+    let exposure = exposure(options);
+    let mut first = vec![Vec3::ZERO; width * height];
+    first.par_chunks_mut(width).with_max_len(1).enumerate().for_each(|(y, row)| {
+        for (x, light) in row.iter_mut().enumerate() {
+            let mut random = Random::of_pixel((y as u64) << 32 | x as u64, 0);
+            *light = sample(tracer, eye, Vec2::new(x as f32 + 0.5, y as f32 + 0.5), &mut random);
+        }
+    });
+    let seen: Vec<Vec3> = first.par_iter().map(|light| tone_map(*light * exposure)).collect();
+    let most = options.samples.clamp(1, EDGE_SAMPLES);
+    paint(image, |x, y| {
+        let at = y * width + x;
+        let differs = |other: usize| (seen[other] - seen[at]).abs().max_element() > STEP;
+        let edge = (x > 0 && differs(at - 1))
+            || (x + 1 < width && differs(at + 1))
+            || (y > 0 && differs(at - width))
+            || (y + 1 < height && differs(at + width));
+        let more = if edge { most - 1 } else { 0 };
+        let mut sum = first[at];
+        for (k, [dx, dy]) in (1..=more).zip(AROUND) {
+            let mut random = Random::of_pixel((y as u64) << 32 | x as u64, k);
+            let at = Vec2::new(x as f32 + 0.5 + dx, y as f32 + 0.5 + dy);
+            sum += sample(tracer, eye, at, &mut random);
+        }
+        sum * (exposure / (more + 1) as f32)
+    });
+}
+
+fn exposure(options: &Options) -> f32 {
+    if options.exposure.is_finite() { options.exposure.max(0.0) } else { 1.0 }
+}
+
+/// Fills the picture with light.
+fn paint(image: &mut Image, light: impl Fn(usize, usize) -> Vec3 + Sync) {
+    let width = image.width();
     // Rows differ much in cost; small strips keep all threads busy to the end.
     image.pixels_mut().par_chunks_mut(width).with_max_len(1).enumerate().for_each(|(y, row)| {
         for (x, pixel) in row.iter_mut().enumerate() {
-            let light = pixel_light(&tracer, eye, x, y, most) * exposure;
             let noise = Random::new((y * width + x) as u64, 99).unit() - 0.5;
-            *pixel = tone_map(light).to_array().map(|v| dithered(v, noise));
+            *pixel = tone_map(light(x, y)).to_array().map(|v| dithered(v, noise));
         }
     });
+}
+
+/// Light through a point of the picture, in pixels.
+fn sample(tracer: &Tracer, eye: &Eye, at: Vec2, random: &mut Random) -> Vec3 {
+    let light = finite(tracer.radiance(eye.ray(at.x, at.y), Inside::default(), random));
+    light * (BRIGHTEST / light.max_element().max(BRIGHTEST))
 }
 
 /// A byte with a little noise, so that the smooth sky has no bands.
@@ -101,8 +162,7 @@ fn pixel_light(tracer: &Tracer, eye: &Eye, x: usize, y: usize, most: u32) -> Vec
             // A tent as wide as two pixels: rays near the middle of the pixel are more likely.
             let tent = |u: f32| if u < 0.5 { (2.0 * u).sqrt() - 1.0 } else { 1.0 - (2.0 - 2.0 * u).sqrt() };
             let at = Vec2::new(x as f32 + 0.5 + 0.75 * tent(at.x), y as f32 + 0.5 + 0.75 * tent(at.y));
-            let light = finite(tracer.radiance(eye.ray(at.x, at.y), Inside::default(), &mut random));
-            let light = light * (BRIGHTEST / light.max_element().max(BRIGHTEST));
+            let light = sample(tracer, eye, at, &mut random);
             let seen = tone_map(light);
             sum += light;
             shown += seen;

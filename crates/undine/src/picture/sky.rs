@@ -25,6 +25,11 @@ pub enum Dome {
     Day,
 }
 
+impl Dome {
+    /// Darkness, with just enough light to see the walls.
+    pub const NIGHT: Dome = Dome::Even(Vec3::new(0.014, 0.016, 0.022));
+}
+
 const HORIZON: Vec3 = Vec3::new(0.58, 0.76, 0.95);
 const ZENITH: Vec3 = Vec3::new(0.04, 0.17, 0.56);
 const CLOUD: Vec3 = Vec3::new(2.0, 2.0, 2.02);

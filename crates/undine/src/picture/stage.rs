@@ -151,13 +151,17 @@ impl Stage {
         } else {
             self.through_fluids(borders)
         };
-        for medium in &self.volumes {
-            let there = Ray { origin: ray.origin + self.origin, ..*ray };
-            if let Some((near, far)) = medium.bounds().span(&there) {
-                share *= medium.passage(&there, near, far, 0.5).transmittance;
-            }
-        }
-        share * transmittance(self.glass, glass_way)
+        share * self.through_volumes(ray) * transmittance(self.glass, glass_way)
+    }
+
+    /// What the media without surfaces leave of light along a ray, up to its end.
+    pub fn through_volumes(&self, ray: &Ray) -> Vec3 {
+        let there = Ray { origin: ray.origin + self.origin, ..*ray };
+        let through = |medium: &Arc<dyn Medium>| {
+            let span = medium.bounds().span(&there);
+            span.map_or(Vec3::ONE, |(near, far)| medium.transmittance(&there, near, far))
+        };
+        self.volumes.iter().map(through).product()
     }
 
     /// What is left of light after borders of fluids: where they are, which, and whether they are entered.

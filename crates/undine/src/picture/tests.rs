@@ -33,7 +33,11 @@ fn furnace(material: Material, tint: Tint) -> Stage {
 
 fn look_at(stage: &Stage, y: f32, sample: u32) -> Vec3 {
     let ray = Ray::new(Vec3::new(0.0, y, 5.0), Vec3::NEG_Z, 0.0);
-    Tracer { stage, pixel: 1e-3 }.radiance(ray, Inside::default(), &mut Random::of_pixel(7, sample))
+    Tracer { stage, pixel: 1e-3, plain: false }.radiance(
+        ray,
+        Inside::default(),
+        &mut Random::of_pixel(7, sample),
+    )
 }
 
 #[test]
@@ -163,7 +167,8 @@ fn small(look: Look) -> Options {
     Options { width: 96, height: 54, samples: 4, look, ..Options::default() }
 }
 
-const LOOKS: [Look; 5] = [
+const LOOKS: [Look; 6] = [
+    Look::Volume,
     Look::Water,
     Look::Surface(ColorBy::Speed),
     Look::Particles { mark: Mark::Balls, by: ColorBy::Speed },
@@ -258,6 +263,27 @@ fn fog_in_a_box_dims_what_is_behind_it() {
     let image = render(&View { volumes: &volumes, ..View::new(&frame) }, &small(Look::Water));
     let red = image.pixels().iter().filter(|p| p[0] > 150 && p[1] < 120).count();
     assert!(red > 200, "{red}");
+}
+
+#[test]
+fn a_volume_is_seen_and_is_the_same_for_any_number_of_threads() {
+    let (scene, frame, _) = tank();
+    let empty = render(&View { scene: Some(&scene), ..View::new(&frame) }, &small(Look::Volume));
+    for preset in crate::scene::Preset::ALL {
+        let picture = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| {
+                let look = crate::scene::Volume::of_preset(preset);
+                let volumes = [fluid_volume(Some(&scene), &frame, &look).unwrap()];
+                let view = View { scene: Some(&scene), volumes: &volumes, ..View::new(&frame) };
+                render(&view, &small(Look::Volume))
+            })
+        };
+        let one = picture(1);
+        assert!(one == picture(2) && one == picture(3), "{preset:?}");
+        let changed = one.pixels().iter().zip(empty.pixels()).filter(|(a, b)| a != b).count();
+        assert!(changed > 300, "{preset:?}: {changed}");
+    }
 }
 
 #[test]

@@ -98,6 +98,8 @@ pub struct Tracer<'a> {
     pub stage: &'a Stage,
     /// Angle of a pixel, rad.
     pub pixel: f32,
+    /// Whether what panes faintly mirror is the even sky, without clouds.
+    pub plain: bool,
 }
 
 impl Tracer<'_> {
@@ -136,7 +138,7 @@ impl Tracer<'_> {
         for medium in &stage.volumes {
             let there = Ray { origin: path.ray.origin + stage.origin, farthest: way, ..path.ray };
             if let Some((near, far)) = medium.bounds().span(&there) {
-                let p = medium.passage(&there, near, far, random.unit());
+                let p = medium.passage(&there, near, far, random.unit(), &stage.sky);
                 light = light * p.transmittance + p.emitted;
             }
         }
@@ -259,6 +261,8 @@ impl Tracer<'_> {
         let d = path.ray.direction;
         if path.inside.index(self.stage) > 1.0 || d.y < 0.0 {
             sky.ambient()
+        } else if self.plain {
+            sky.diffuse(d)
         } else {
             sky.radiance_with_sun(d)
         }

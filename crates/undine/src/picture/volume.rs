@@ -1,8 +1,17 @@
-//! Media that glow and absorb without a surface: the hook for volume rendering.
+//! Media that glow and absorb without a surface.
+
+mod fluid;
+mod table;
+#[cfg(test)]
+mod tests;
+mod transfer;
 
 use glam::Vec3;
 
+pub use fluid::{FluidVolume, fluid_volume};
+
 use super::ray::Ray;
+use super::sky::Sky;
 use super::tree::Bounds;
 
 /// What a stretch of a medium adds to the light along a ray.
@@ -19,13 +28,15 @@ impl Passage {
     pub const CLEAR: Self = Self { transmittance: Vec3::ONE, emitted: Vec3::ZERO };
 }
 
-/// A medium in a box. A pre-integrated renderer is another implementation of this.
+/// A medium in a box.
 pub trait Medium: Send + Sync {
     /// Where it is, in the coordinates of the scene, m.
     fn bounds(&self) -> Bounds;
     /// Light through it between the distances `near` and `far` (m) along a ray in the scene's coordinates. `jitter`
-    /// (0..1) shifts the steps of implementations that march.
-    fn passage(&self, ray: &Ray, near: f32, far: f32, jitter: f32) -> Passage;
+    /// (0..1) shifts the steps of implementations that march; `sky` is what lights those that are lit.
+    fn passage(&self, ray: &Ray, near: f32, far: f32, jitter: f32, sky: &Sky) -> Passage;
+    /// Share of light that comes through there, for shadows.
+    fn transmittance(&self, ray: &Ray, near: f32, far: f32) -> Vec3;
 }
 
 /// Colour and density for each value of a field.
@@ -93,7 +104,11 @@ impl Medium for DensityGrid {
         Bounds { min: self.origin, max: self.origin + self.cell * Vec3::new(x, y, z) }
     }
 
-    fn passage(&self, ray: &Ray, near: f32, far: f32, jitter: f32) -> Passage {
+    fn transmittance(&self, ray: &Ray, near: f32, far: f32) -> Vec3 {
+        self.passage(ray, near, far, 0.5, &Sky::even(Vec3::ONE)).transmittance
+    }
+
+    fn passage(&self, ray: &Ray, near: f32, far: f32, jitter: f32, _: &Sky) -> Passage {
         // Half a cell resolves what the linear field can show; the cap bounds the time for any grid.
         let wanted = (far - near) / (0.5 * self.cell);
         let steps = if wanted.is_finite() { wanted.ceil().clamp(1.0, 4096.0) } else { 1.0 };
@@ -109,40 +124,5 @@ impl Medium for DensityGrid {
             }
         }
         Passage { transmittance: Vec3::splat(left), emitted: light }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn fog(extinction: f32) -> DensityGrid {
-        DensityGrid {
-            origin: Vec3::ZERO,
-            cell: 0.1,
-            samples: [11, 11, 11],
-            values: vec![1.0; 11 * 11 * 11],
-            transfer: Transfer { range: [0.0, 1.0], table: vec![[0.0; 4], [0.2, 0.4, 0.8, extinction]] },
-        }
-    }
-
-    #[test]
-    fn even_fog_dims_by_beer_and_lambert_and_glows_with_what_it_takes() {
-        let fog = fog(3.0);
-        let ray = Ray::new(Vec3::new(-1.0, 0.5, 0.5), Vec3::X, 0.0);
-        let (near, far) = fog.bounds().span(&ray).unwrap();
-        let p = fog.passage(&ray, near, far, 0.5);
-        let left = (-3f32).exp();
-        assert!((p.transmittance.x - left).abs() < 1e-3);
-        assert!((p.emitted - (1.0 - left) * Vec3::new(0.2, 0.4, 0.8)).length() < 1e-3);
-    }
-
-    #[test]
-    fn an_empty_table_or_broken_grid_is_clear() {
-        let mut none = fog(1.0);
-        none.transfer.table.clear();
-        none.values.clear();
-        let ray = Ray::new(Vec3::new(-1.0, 0.5, 0.5), Vec3::X, 0.0);
-        assert_eq!(none.passage(&ray, 1.0, 2.0, 0.5), Passage::CLEAR);
     }
 }

@@ -34,6 +34,7 @@ pub fn build_scene(file: &Reader, shapes: &ShapeBuilder) -> Scene {
         probes: build_probes(&file.tables("probe"), &fluids, &solids),
         events: Vec::new(),
         surface: build_surface(&file.table("surface")),
+        volume: file.maybe_table("volume").map(|volume| volume::build_volume(&volume)),
         camera: file.maybe_table("camera").map(|camera| build_camera(&camera)),
         model,
         fluids,

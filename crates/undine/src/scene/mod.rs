@@ -36,6 +36,7 @@ mod surface_method;
 #[cfg(test)]
 mod tests;
 mod triangle;
+mod volume;
 
 pub use build_event::events_to_toml;
 pub use check_event::Settable;
@@ -43,6 +44,7 @@ pub use error::{EventError, Problem, SceneError};
 pub use load::{Loaded, load_events, parse_events};
 pub use schema::{reference_markdown, schema};
 pub use surface_method::SurfaceMethod;
+pub use volume::{ControlPoint, Preset, Sampling, Volume, VolumeShading};
 
 use glam::DVec3;
 use shape::Shape;
@@ -78,6 +80,8 @@ pub struct Scene {
     pub events: Vec<Event>,
     /// How the surface is built.
     pub surface: Surface,
+    /// How the fluid is drawn as a volume; `None`: pictures show its surface.
+    pub volume: Option<Volume>,
     /// Where the picture is taken from; `None` frames the scene by itself.
     pub camera: Option<Camera>,
 }

@@ -16,8 +16,8 @@ pub struct Surface {
 }
 
 mod adjacency;
-mod candidates;
-mod cloud;
+pub(crate) mod candidates;
+pub(crate) mod cloud;
 mod droplets;
 mod field;
 mod filling;

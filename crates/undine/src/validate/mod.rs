@@ -17,6 +17,7 @@ mod mueller;
 mod pipe;
 mod profile;
 mod slab;
+mod slices;
 mod slosh;
 mod snug;
 mod tank;
@@ -192,6 +193,12 @@ pub fn cases() -> &'static [Case] {
             model: "sph",
             what: "depth at which a mass-spring raft floats",
             run: floating::run,
+        },
+        Case {
+            name: "volume-slices",
+            model: "volume",
+            what: "pictures of a volume: a pre-integrated table against plain sampling (Engel 2001)",
+            run: slices::run,
         },
     ];
     CASES

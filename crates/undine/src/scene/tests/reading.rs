@@ -13,7 +13,7 @@ fn an_unknown_key_is_shown_in_its_line_with_the_nearest_name() {
     assert_eq!(
         error.to_string(),
         "dam.toml:3:1: unknown key `gravty`\n  |\n3 | gravty = [0, -9.81, 0]\n  | ^^^^^^ expected one of: title, \
-         gravity, time, domain, model, fluid, boundary, solid, emitter, outflow, force, probe, event, surface, \
+         gravity, time, domain, model, fluid, boundary, solid, emitter, outflow, force, probe, event, surface, volume, \
          camera; did you mean `gravity`?"
     );
     let problem = &error.problems()[0];
@@ -90,6 +90,14 @@ fn every_key_reaches_the_scene() {
     assert_eq!(times, [0.25, 0.5, 0.75, 0.8, 0.9, 1.0]);
     assert_eq!(scene.surface.method, SurfaceMethod::MarkerCount);
     assert_eq!(scene.camera.unwrap().fov, 35.0);
+    let volume = scene.volume.unwrap();
+    assert_eq!(
+        (volume.preset, volume.shading, volume.sampling),
+        (Preset::Fire, VolumeShading::Matte, Sampling::Plain)
+    );
+    assert_eq!((volume.cell, volume.radius, volume.spread), (0.75, 0.6, 1.0));
+    assert_eq!((volume.slices, volume.depth, volume.night), (Some(200), Some(0.1), false));
+    assert_eq!(volume.points[1], ControlPoint { value: 0.2, color: [1.0, 0.5, 0.25], opacity: 0.5 });
 }
 
 #[test]
@@ -114,6 +122,16 @@ fn each_choice_gives_its_own_value() {
 
 /// A line added to a small scene, and words its error must contain.
 const WRONG: &[(&str, &[&str])] = &[
+    ("[volume]\npreset = 'milc'", &["did you mean `milk`?"]),
+    ("[volume]\npoints = [[0.2, 0, 0, 1, 1]]", &["one point is no function", "at least two"]),
+    ("[volume]\npoints = [[0.2, 0, 0, 1], [0.3, 0, 0, 1]]", &["`volume.points[0]`"]),
+    (
+        "[volume]\npoints = [[0.3, 0, 0, 1, 0], [0.2, 0, 0, 1, 1]]",
+        &["point 2 has the value 0.2, point 1 before it 0.3", "rising"],
+    ),
+    ("[volume]\npoints = [[0.1, 0, 0, 1, 0], [0.2, 0, 0, 1, 2]]", &["the opacity of point 2 is 2"]),
+    ("[volume]\npoints = [[0.1, 0, 0, 255, 0], [0.2, 0, 0, 1, 1]]", &["the colour of point 1", "linear"]),
+    ("[volume]\npoints = [[0, 0, 0, 1, 0.5], [0.2, 0, 0, 1, 1]]", &["empty space is not clear"]),
     ("density = -5", &["`fluid[0].density` cannot be -5", "above 0", "kg/m³"]),
     ("density = 'heavy'", &["cannot be the text \"heavy\"", "a number"]),
     ("density = nan", &["cannot be NaN"]),
