@@ -90,7 +90,9 @@ pub struct Balls<'a> {
 impl<'a> Balls<'a> {
     /// Of the particles near a block.
     pub fn new(near: &'a Near) -> Self {
-        Balls { w: &near.column[0][..near.len()], k: &near.column[1][..near.len()] }
+        // Filled up as the places are, among which numbers are picked.
+        let full = near.x[0].len();
+        Balls { w: &near.column[0][..full], k: &near.column[1][..full] }
     }
 }
 

@@ -137,7 +137,7 @@ pub struct Ellipsoids<'a> {
 impl<'a> Ellipsoids<'a> {
     /// Of the particles near a block.
     pub fn new(near: &'a Near) -> Self {
-        assert!(near.column[..7].iter().all(|c| c.len() >= near.len()));
+        assert!(near.column[..7].iter().all(|c| c.len() >= near.x[0].len()));
         Ellipsoids { near }
     }
 

@@ -90,7 +90,8 @@ pub struct Products<'a> {
 impl<'a> Products<'a> {
     /// Of the particles near a block.
     pub fn new(profile: &'a Profile, near: &'a Near) -> Self {
-        Products { profile, w: &near.column[0][..near.len()] }
+        // Filled up as the places are, among which numbers are picked.
+        Products { profile, w: &near.column[0][..near.x[0].len()] }
     }
 }
 
