@@ -126,3 +126,8 @@ fn cases_have_names_of_their_own_and_slips_find_them() {
     assert_eq!(nearest_name("dambreak"), Some("dam-break"));
     assert_eq!(nearest_name("hydrostatics"), Some("hydrostatic"));
 }
+
+#[test]
+fn drops_meet_their_plate_at_the_angle_of_its_adhesion() {
+    validate("contact-angle");
+}

@@ -21,6 +21,7 @@ mod slices;
 mod slosh;
 mod snug;
 mod tank;
+mod wetting;
 
 use crate::export::Plot;
 use crate::scene::SceneError;
@@ -193,6 +194,12 @@ pub fn cases() -> &'static [Case] {
             model: "sph",
             what: "depth at which a mass-spring raft floats",
             run: floating::run,
+        },
+        Case {
+            name: "contact-angle",
+            model: "sph",
+            what: "contact angle of drops on plates of several adhesions",
+            run: wetting::run,
         },
         Case {
             name: "volume-slices",

@@ -236,9 +236,15 @@ impl Boundary {
             let own = (&work.records[first..], &fluid[first..]);
             pairs::forces(&set.seen[block], set, own, forces, &self.constants, out);
             // The packing of the starting fluid knows no surface.
-            let sticks = !set.adhesion.is_empty() && !work.surface.is_empty();
-            if sticks && self.kind != WallKind::LennardJones {
-                self.adhesion.apply(&set.seen[block], set, own, &work.surface[first..], forces, out);
+            if work.surface.is_empty() || self.kind == WallKind::LennardJones {
+                continue;
+            }
+            let surface = &work.surface[first..];
+            if !set.is_skin {
+                adhesion::anchor(&set.seen[block], &set.rates[block], own, surface, forces, out);
+            }
+            if !set.adhesion.is_empty() {
+                self.adhesion.apply(&set.seen[block], set, own, surface, forces, out);
             }
         }
     }

@@ -62,7 +62,7 @@ pub struct FluidConstants {
     /// Artificial viscous force per closing speed × distance and kernel polynomial.
     pub damping: f32,
     /// Capillary force per |n| h of the surface and kernel polynomial, N.
-    stress: f32,
+    pub stress: f32,
     /// Damping of a surface per closing speed × distance, |n| h and kernel polynomial.
     calm: f32,
     /// Amplitude of the cohesion between particles, N.

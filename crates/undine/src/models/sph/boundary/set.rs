@@ -78,6 +78,8 @@ impl Origin {
 pub struct Set {
     /// As they were sampled.
     pub origins: Vec<Origin>,
+    /// Whether it is that of mass-spring bodies.
+    pub is_skin: bool,
     /// By origin, × Δ³; negative where fluid slips.
     volume: Vec<f32>,
     /// Pressure by origin, Pa, where it is carried on from step to step.
@@ -127,6 +129,7 @@ impl Set {
         let mut set = Set {
             volume: vec![1.0; n],
             carried: Vec::new(),
+            is_skin: origins.iter().any(|o| matches!(o.owner, Owner::Skin(_))),
             origins,
             order: Vec::new(),
             key: Vec::new(),
