@@ -174,7 +174,7 @@ fn side(thickness: Option<f64>, shape: &Shape, scene: &Scene) -> f64 {
 }
 
 fn bottom(thickness: Option<f64>, shape: &Shape, scene: &Scene) -> f64 {
-    let t = thickness.unwrap_or(2.0 * scene.model.sph.smoothing * scene.model.spacing);
+    let t = thickness.unwrap_or(2.0 * scene.model.support());
     t.min(0.25 * shape.bounds().size().max_element())
 }
 

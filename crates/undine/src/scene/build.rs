@@ -9,6 +9,7 @@ use super::build_event::build_events;
 use super::build_shape::ShapeBuilder;
 use super::build_solid::build_solids;
 use super::check::short;
+use super::lennard_jones::build_lennard_jones;
 use super::read::Reader;
 use super::shape::Shape;
 use super::spec::{MAX_FRAMES, SMOOTHING};
@@ -97,11 +98,12 @@ fn build_model(model: &Reader) -> Model {
             viscous_step: chosen(model.text("viscous_step"), &ViscousStep::NAMES, &ViscousStep::ALL),
             integrator: chosen(model.text("integrator"), &Integrator::NAMES, &Integrator::ALL),
         },
+        lennard_jones: build_lennard_jones(model, spacing),
     }
 }
 
 /// What a word of a choice stands for; the first where the check has found fault with it.
-fn chosen<T: Copy>(word: &str, names: &[&str], all: &[T]) -> T {
+pub fn chosen<T: Copy>(word: &str, names: &[&str], all: &[T]) -> T {
     all[names.iter().position(|n| *n == word).unwrap_or(0)]
 }
 
@@ -130,7 +132,8 @@ fn build_domain(domain: &Reader, model: &Model) -> Domain {
     check_corners(domain, min, max);
     let periodic = domain.flags("periodic");
     let open: Vec<_> = domain.words("open").into_iter().filter_map(parse_side).collect();
-    let support = model.sph.smoothing * model.spacing;
+    // Lists of neighbours reach a little farther than the cut-off.
+    let support = model.support() * if model.kind == ModelKind::LennardJones { 1.06 } else { 1.0 };
     // On a shorter axis a particle would see another one twice.
     let (shortest, longest) = (2.0 * support, LONGEST_PERIOD * support);
     for (axis, name) in ["x", "y", "z"].into_iter().enumerate().filter(|(axis, _)| periodic[*axis]) {

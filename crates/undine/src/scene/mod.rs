@@ -19,6 +19,7 @@ pub mod fill;
 pub mod heightfield;
 #[rustfmt::skip] // a table reads better as one
 mod keys;
+mod lennard_jones;
 mod load;
 pub mod made;
 pub mod mesh;
@@ -40,6 +41,8 @@ mod triangle;
 pub use build_event::events_to_toml;
 pub use check_event::Settable;
 pub use error::{EventError, Problem, SceneError};
+pub(crate) use lennard_jones::SIGMA;
+pub use lennard_jones::{Dynamics, LennardJonesOptions, Shifted};
 pub use load::{Loaded, load_events, parse_events};
 pub use schema::{reference_markdown, schema};
 pub use surface_method::SurfaceMethod;
@@ -143,6 +146,18 @@ pub struct Model {
     pub jitter: f64,
     /// Dials of the `sph` model.
     pub sph: SphOptions,
+    /// Dials of the `lennard-jones` model.
+    pub lennard_jones: LennardJonesOptions,
+}
+
+impl Model {
+    /// How far particles feel each other, m.
+    pub fn support(&self) -> f64 {
+        match self.kind {
+            ModelKind::Sph | ModelKind::Mac => self.sph.smoothing * self.spacing,
+            ModelKind::LennardJones => self.lennard_jones.cutoff * self.lennard_jones.sigma,
+        }
+    }
 }
 
 /// Dials of the `sph` model.
@@ -547,6 +562,22 @@ pub enum Action {
     /// Lifts a brush.
     BrushUp {
         /// Which brush.
+        id: u32,
+    },
+    /// Puts a finger on the fluid, or moves it.
+    Touch {
+        /// Which finger.
+        id: u32,
+        /// Where, m.
+        position: DVec3,
+        /// How far it is felt, m.
+        radius: f64,
+        /// Greatest acceleration towards it, m/s²; negative pushes away.
+        strength: f64,
+    },
+    /// Lifts a finger.
+    TouchUp {
+        /// Which finger.
         id: u32,
     },
     /// Turns a switch on or off.
