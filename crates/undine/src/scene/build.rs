@@ -5,6 +5,7 @@ use std::f64::consts::PI;
 
 use glam::DVec3;
 
+use super::backdrop::build_backdrop;
 use super::build_event::build_events;
 use super::build_shape::ShapeBuilder;
 use super::build_solid::build_solids;
@@ -36,11 +37,16 @@ pub fn build_scene(file: &Reader, shapes: &ShapeBuilder) -> Scene {
         events: Vec::new(),
         surface: build_surface(&file.table("surface")),
         camera: file.maybe_table("camera").map(|camera| build_camera(&camera)),
+        backdrop: None,
         model,
         fluids,
         solids,
     };
     check_mass(&file.table("model"), &scene);
+    scene.backdrop = file.maybe_table("backdrop").and_then(|backdrop| {
+        let floor = scene.domain.as_ref().is_some_and(|d| !d.periodic[1] && !d.open.contains(&(1, false)));
+        build_backdrop(&backdrop, floor, shapes)
+    });
     scene.events = build_events(&file.tables("event"), Some(&scene));
     scene
 }

@@ -59,6 +59,8 @@ pub static SCENE: Table = Table {
             "How the surface is built."),
         key("camera", Kind::Table(&CAMERA), Absent("frames the scene by itself"), "",
             "Where the picture is taken from."),
+        key("backdrop", Kind::Table(&BACKDROP), Absent("a checkered ground"), "",
+            "A picture on the floor of the domain, seen through the fluid."),
     ],
     groups: &[],
 };
@@ -159,7 +161,7 @@ static MODEL: Table = Table {
         key("friction", Number(NOT_NEGATIVE), OTHER, "kg/s",
             "lennard-jones: coefficient ζ of friction, by hand, instead of `drag`."),
         key("damping", Number(range(0.0, 10.0)), Num(0.3), "",
-            "lennard-jones: friction between particles along the line that joins them, as share of the critical one. Raising it splashes less; 0 keeps energy, and the fluid boils where it falls deep."),
+            "lennard-jones: friction between particles along the line that joins them, as share of the critical one. Raising it splashes less; 0 keeps energy, and the fluid boils where it falls deep. Without inertia there is none."),
         key("temperature", Number(range(0.0, 1e6)), Num(0.0), "ε/k_B",
             "lennard-jones: temperature that a thermostat holds at the rate of friction. Raising it melts lumps; from about 1.1 on the fluid boils."),
         key("dynamics", Choice(&super::Dynamics::NAMES), Word("inertia"), "",
@@ -471,6 +473,16 @@ static CAMERA: Table = Table {
         key("fov", Number(range(1.0, 170.0)), Num(40.0), "°", "Vertical field of view. Raising it shows more."),
     ],
     groups: &[],
+};
+
+static BACKDROP: Table = Table {
+    name: "backdrop",
+    doc: "A picture that covers the floor of the domain, its upper edge at the far end (-z).",
+    keys: &[
+        key("file", Text, OTHER, "", "A PNG file, relative to the scene file's folder."),
+        key("make", Choice(&["face"]), OTHER, "", "A picture of the program: a face."),
+    ],
+    groups: &[Group { keys: &["file", "make"], required: true }],
 };
 
 static SHAPE: Table = Table {

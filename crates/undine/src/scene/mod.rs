@@ -4,6 +4,7 @@
 //! the checks, the "did you mean" and the JSON Schema all follow.
 
 pub mod aabb;
+mod backdrop;
 mod build;
 mod build_event;
 mod build_shape;
@@ -38,6 +39,7 @@ mod surface_method;
 mod tests;
 mod triangle;
 
+pub use backdrop::Backdrop;
 pub use build_event::events_to_toml;
 pub use check_event::Settable;
 pub use error::{EventError, Problem, SceneError};
@@ -83,6 +85,8 @@ pub struct Scene {
     pub surface: Surface,
     /// Where the picture is taken from; `None` frames the scene by itself.
     pub camera: Option<Camera>,
+    /// A picture on the floor.
+    pub backdrop: Option<Backdrop>,
 }
 
 /// How long the scene runs and how often it is written.

@@ -7,7 +7,7 @@ use super::list::Rows;
 use super::pair::Pair;
 use crate::simd::{Lanes, widest};
 
-/// A place (units of the support) or a velocity (m/s), and nothing.
+/// A place (units of the support) and what is added to the square of every distance to it; or a velocity (m/s) and nothing.
 pub type Quad = [f32; 4];
 
 /// Pairs nearer than this, × σ, push as if they were so far apart: nothing overflows.
@@ -77,7 +77,7 @@ impl Constants {
 /// What the sums read.
 #[derive(Clone, Copy)]
 pub struct Seen<'a> {
-    /// Places, units of the support, and a far one at the end.
+    /// Places, units of the support, and one at the end that is far from all, whatever the period.
     pub place: &'a [Quad],
     /// Velocities, m/s, as many.
     pub velocity: &'a [Quad],
@@ -162,7 +162,7 @@ fn sums<L: Lanes, const DAMPED: bool, const SHIFTED: bool, const PERIODIC: bool>
         let mut sum = [zero; 3];
         for at in (begin..end).step_by(L::N) {
             // SAFETY: rows are made of full vectors of numbers of places, the far one included.
-            let [x, y, z, _] = unsafe { L::gather4(seen.place.as_ptr(), rows.index.as_ptr().add(at)) };
+            let [x, y, z, far] = unsafe { L::gather4(seen.place.as_ptr(), rows.index.as_ptr().add(at)) };
             let mut d = [p[0].sub(x), p[1].sub(y), p[2].sub(z)];
             if PERIODIC {
                 d = [
@@ -171,7 +171,7 @@ fn sums<L: Lanes, const DAMPED: bool, const SHIFTED: bool, const PERIODIC: bool>
                     image(d[2], period[2], per_period[2]),
                 ];
             }
-            let r2 = dot(d, d).max(core2);
+            let r2 = dot(d, d).add(far).max(core2);
             let s2 = sigma2.div(r2);
             let s6 = s2.mul(s2).mul(s2);
             // Eq. 3 without its factor 48ε/σ²: (σ/r)¹⁴ - ½(σ/r)⁸.
@@ -227,13 +227,13 @@ pub fn measures_in<L: Lanes>(seen: &Seen, rows: &Rows, first: usize, out: &mut [
         let (mut energy, mut virial) = (L::splat(0.0), L::splat(0.0));
         for at in (begin..end).step_by(L::N) {
             // SAFETY: as in `sums`.
-            let [x, y, z, _] = unsafe { L::gather4(seen.place.as_ptr(), rows.index.as_ptr().add(at)) };
+            let [x, y, z, far] = unsafe { L::gather4(seen.place.as_ptr(), rows.index.as_ptr().add(at)) };
             let d = [
                 image(p[0].sub(x), period[0], per_period[0]),
                 image(p[1].sub(y), period[1], per_period[1]),
                 image(p[2].sub(z), period[2], per_period[2]),
             ];
-            let r2 = dot(d, d).max(core2);
+            let r2 = dot(d, d).add(far).max(core2);
             let s2 = sigma2.div(r2);
             let s6 = s2.mul(s2).mul(s2);
             let f = s6.mul(s2).mul(s6.sub(L::splat(0.5))).sub(L::splat(c.shift).mul(s2.sqrt()));

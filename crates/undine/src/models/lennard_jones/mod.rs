@@ -27,6 +27,7 @@ use self::force::{Closest, Constants, Quad, Seen};
 use self::kick::Kick;
 use self::list::{BLOCK, List};
 use self::params::Params;
+use self::wall::{Beside, Moment};
 use super::{Around, Birth, Passes, Solver, StepLimit, Trouble};
 use crate::checkpoint::{CheckpointError, CheckpointReader, CheckpointWriter};
 use crate::frame::{Field, FieldData, Frame};
@@ -41,8 +42,8 @@ const RUNAWAY: f64 = 20.0;
 /// A particle that moves by more than this in a step, in spacings, is held against all walls, near or not.
 const HOP: f64 = 0.5;
 
-/// A place so far away that it adds to no sum, units of the support.
-const FAR: f32 = 1e9;
+/// A place so far away that it adds to no sum. Not by its coordinates, of which some image may be near.
+const FAR: Quad = [0.0, 0.0, 0.0, 1e18];
 
 /// Skins to choose from, × σ.
 const SKINS: [f64; 6] = [0.15, 0.2, 0.3, 0.4, 0.55, 0.75];
@@ -93,8 +94,11 @@ pub struct LennardJones {
     skin: f64,
     /// Particles came or went since the list was made.
     stale: bool,
-    /// How far walls have moved since, m.
-    wall_travel: f64,
+    /// Particles that were near walls then, by block.
+    beside: Vec<Vec<Beside>>,
+    /// Way of the fastest wall since the start and, then, m.
+    travel: f64,
+    listed_travel: f64,
     /// Where the particles were then, m.
     reference: [Vec<f64>; 3],
     /// Places and velocities now, and a far one at the end.
@@ -123,7 +127,9 @@ impl LennardJones {
             list: List::default(),
             skin,
             stale: true,
-            wall_travel: 0.0,
+            beside: Vec::new(),
+            travel: 0.0,
+            listed_travel: 0.0,
             reference: Default::default(),
             place: Vec::new(),
             velocity: Vec::new(),
@@ -205,8 +211,12 @@ impl LennardJones {
         let hop2 = (hop * hop) as f32;
         let has_walls = !around.walls.is_empty();
         let n = self.particles.len();
-        let LennardJones { particles, grid, place, velocity: seen, listed, .. } = self;
+        let now = Moment { time: around.time, travel: self.travel };
+        // What is kept of walls is by number, and numbers have changed where particles came or went.
+        let fresh = !self.stale;
+        let LennardJones { particles, grid, place, velocity: seen, listed, beside, .. } = self;
         let Particles { x, y, z, velocity, acceleration, near_wall, fluid, .. } = particles;
+        beside.resize_with(n.div_ceil(BLOCK), Vec::new);
         let blocks = (
             x.par_chunks_mut(BLOCK),
             y.par_chunks_mut(BLOCK),
@@ -218,28 +228,32 @@ impl LennardJones {
             place[..n].par_chunks_mut(BLOCK),
             seen[..n].par_chunks_mut(BLOCK),
             listed[..n].par_chunks(BLOCK),
+            beside[..].par_iter(),
         );
         let farthest = blocks.into_par_iter().map(
-            |(x, y, z, velocity, acceleration, near_wall, fluid, place, seen, listed)| {
+            |(x, y, z, velocity, acceleration, near_wall, fluid, place, seen, listed, beside)| {
+                let mut beside = beside.iter().peekable();
                 for (k, v) in velocity.iter_mut().enumerate() {
-                    let mut now = Vec3::from(*v);
+                    let mut u = Vec3::from(*v);
                     if !overdamped {
-                        now = kick.half(now, acceleration[k].into(), fluid[k]);
+                        u = kick.half(u, acceleration[k].into(), fluid[k]);
                     }
                     let from = DVec3::new(x[k], y[k], z[k]);
-                    let mut fast = now.as_dvec3();
+                    let mut fast = u.as_dvec3();
                     let mut p = from + fast * dt;
                     if has_walls {
-                        let bodies = near_wall[k] != 0 || now.length_squared() > hop2;
+                        let kept = beside.next_if(|b| b.particle == k).filter(|_| fresh);
+                        let clear = kept.is_some_and(|b| b.is_clear(p, now));
+                        let bodies = near_wall[k] != 0 && !clear || u.length_squared() > hop2;
                         let before = fast;
                         p = around.walls.collide(from, p, &mut fast, dt, bodies);
                         if fast != before {
-                            now = fast.as_vec3();
+                            u = fast.as_vec3();
                         }
                     }
-                    *v = now.to_array();
+                    *v = u.to_array();
                     [x[k], y[k], z[k]] = p.to_array();
-                    seen[k] = [now.x, now.y, now.z, 0.0];
+                    seen[k] = [u.x, u.y, u.z, 0.0];
                 }
                 fill(grid, [x, y, z], place);
                 farthest(place, listed)
@@ -261,20 +275,35 @@ impl LennardJones {
         self.choose_skin(step);
         self.particles.sort(&mut self.grid, period.as_ref());
         self.lay();
-        let near = wall::reach(&self.params) + self.skin;
-        let walls = around.walls;
-        let Particles { x, y, z, near_wall, .. } = &mut self.particles;
-        if !walls.is_empty() {
-            near_wall.par_iter_mut().enumerate().with_min_len(BLOCK).for_each(|(i, flag)| {
-                let p = DVec3::new(x[i], y[i], z[i]);
-                *flag = u8::from(walls.is_near(p) && walls.distance(p, near) < near);
-            });
-        } else {
-            near_wall.fill(0);
-        }
-        self.wall_travel = 0.0;
+        self.find_walls(around);
+        self.listed_travel = self.travel;
         self.stale = false;
         self.lists += 1;
+    }
+
+    /// Finds the particles that may come to feel walls before the next list is made.
+    fn find_walls(&mut self, around: &Around) {
+        let near = wall::reach(&self.params) + self.skin;
+        let now = Moment { time: around.time, travel: self.travel };
+        let Particles { x, y, z, near_wall, .. } = &mut self.particles;
+        self.beside.resize_with(near_wall.len().div_ceil(BLOCK), Vec::new);
+        let walls = around.walls;
+        let blocks = near_wall.par_chunks_mut(BLOCK).zip(&mut self.beside).enumerate();
+        blocks.for_each(|(block, (near_wall, beside))| {
+            beside.clear();
+            near_wall.fill(0);
+            if walls.is_empty() {
+                return;
+            }
+            for (k, flag) in near_wall.iter_mut().enumerate() {
+                let i = block * BLOCK + k;
+                let found = Beside::find(k, walls, DVec3::new(x[i], y[i], z[i]), near, now);
+                if found.is_near() {
+                    *flag = 1;
+                    beside.push(found);
+                }
+            }
+        });
     }
 
     /// Lists the neighbours of sorted particles, over which the grid lies.
@@ -289,7 +318,7 @@ impl LennardJones {
         fill_all(&self.grid, self.particles.position(), &mut self.listed);
         self.place.clear();
         self.place.extend_from_slice(&self.listed);
-        self.place.push([FAR, FAR, FAR, 0.0]);
+        self.place.push(FAR);
         self.velocity.clear();
         self.velocity.extend(self.particles.velocity.iter().map(|v| [v[0], v[1], v[2], 0.0]));
         self.velocity.push([0.0; 4]);
@@ -336,11 +365,13 @@ impl LennardJones {
         let gravity = around.fields.gravity.as_vec3();
         let per_mass: Vec<f32> = params.mass.iter().map(|m| (1.0 / m) as f32).collect();
         let overdamped = params.dynamics == Dynamics::Overdamped;
-        let Particles { x, y, z, velocity, acceleration, near_wall, fluid, id, .. } = &mut self.particles;
-        let (x, y, z, near_wall, fluid, id) = (&x[..], &y[..], &z[..], &near_wall[..], &fluid[..], &id[..]);
-        let blocks = (velocity.par_chunks_mut(BLOCK), acceleration.par_chunks_mut(BLOCK));
+        let moment = Moment { time: around.time, travel: self.travel };
+        let Particles { x, y, z, velocity, acceleration, fluid, id, .. } = &mut self.particles;
+        let (x, y, z, fluid, id) = (&x[..], &y[..], &z[..], &fluid[..], &id[..]);
+        let blocks = (velocity.par_chunks_mut(BLOCK), acceleration.par_chunks_mut(BLOCK), &mut self.beside);
         let extremes = blocks.into_par_iter().zip(&self.list.blocks).enumerate().map(
-            |(block, ((velocity, acceleration), rows))| {
+            |(block, ((velocity, acceleration, beside), rows))| {
+                let mut beside = beside.iter_mut().peekable();
                 let first = block * BLOCK;
                 let mut most = Extremes { fastest: usize::MAX, ..Extremes::default() };
                 force::forces(&seen, rows, first, acceleration, &mut most.closest);
@@ -349,10 +380,9 @@ impl LennardJones {
                     let f = usize::from(fluid[i]);
                     let mut now = Vec3::from(*v);
                     let mut sum = Vec3::from(*a) * scale;
-                    if near_wall[i] != 0 {
-                        let p = DVec3::new(x[i], y[i], z[i]);
-                        let wall = wall::force(params, around.walls, p, now.as_dvec3(), &mut most.closest);
-                        sum += wall.as_vec3();
+                    if let Some(b) = beside.next_if(|b| b.particle == k) {
+                        let at = (DVec3::new(x[i], y[i], z[i]), now.as_dvec3());
+                        sum += b.force(params, around.walls, at, moment, &mut most.closest).as_vec3();
                     }
                     let mut acc = sum * per_mass[f];
                     acc += if only_gravity {
@@ -467,19 +497,19 @@ impl Solver for LennardJones {
         if self.place.len() != self.particles.len() + 1 {
             self.stale = true;
             let n = self.particles.len();
-            self.place.resize(n + 1, [FAR, FAR, FAR, 0.0]);
+            self.place.resize(n + 1, FAR);
             self.velocity.resize(n + 1, [0.0; 4]);
             self.listed.resize(n, [0.0; 4]);
         }
+        self.travel += around.walls.fastest() * dt;
         let moved = passes.time("move", || self.advance(dt, around));
         if moved.is_nan() {
             let p = &self.particles;
             let lost = (0..p.len()).find(|&i| !(p.x[i] + p.y[i] + p.z[i]).is_finite());
             return Err(self.trouble(lost.unwrap_or(0), around.time));
         }
-        self.wall_travel += around.walls.fastest() * dt;
         let moved = f64::from(moved).sqrt() * (self.params.pair.cutoff + self.skin) * (1.0 + 1e-4);
-        if self.stale || 2.0 * moved > self.skin || moved + self.wall_travel > self.skin {
+        if self.stale || 2.0 * moved > self.skin || moved + self.travel - self.listed_travel > self.skin {
             passes.time("list", || self.relist(around, dt));
         }
         passes.time("force", || self.forces(around, dt));

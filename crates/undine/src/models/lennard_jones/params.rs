@@ -53,7 +53,8 @@ impl Params {
         Params {
             spacing,
             drag: mass.iter().map(|m| o.friction.map_or(o.drag, |f| f / m)).collect(),
-            damping: o.damping * critical,
+            // Without inertia a velocity is a force: friction that follows from it would feed on itself.
+            damping: if o.dynamics == Dynamics::Overdamped { 0.0 } else { o.damping * critical },
             heat: o.temperature * epsilon,
             dynamics: o.dynamics,
             expected_speed,

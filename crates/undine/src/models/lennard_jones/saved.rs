@@ -1,6 +1,7 @@
 //! Checkpoints of the Lennard-Jones model. A list of neighbours is made anew from where the particles were when it was made,
 //! so that sums have the same order.
 
+use super::wall::Beside;
 use super::{Extremes, LennardJones};
 use crate::checkpoint::{CheckpointError, CheckpointReader, CheckpointWriter};
 
@@ -24,7 +25,12 @@ pub(super) fn save(of: &LennardJones, out: &mut CheckpointWriter) -> std::io::Re
     for (listed, now) in of.reference.iter().zip(p.position()) {
         out.put_f64s(if of.stale { now } else { listed })?;
     }
-    out.put_f64s(&[of.skin, of.wall_travel])?;
+    out.put_f64s(&[of.skin, of.travel, of.listed_travel])?;
+    for block in &of.beside {
+        let mut numbers = Vec::new();
+        block.iter().for_each(|b| b.numbers(&mut numbers));
+        out.put_f64s(&numbers)?;
+    }
     out.put_u64(of.steps)?;
     let e = &of.extremes;
     out.put_f32s(&[e.speed2, e.closest.close, e.closest.rate])
@@ -46,7 +52,16 @@ pub(super) fn load(of: &mut LennardJones, from: &mut CheckpointReader) -> Result
     let stale = from.get_bool()?;
     let listed = [from.get_f64s()?, from.get_f64s()?, from.get_f64s()?];
     let numbers = from.get_f64s()?;
-    let [skin, wall_travel] = numbers[..] else { return Err(damaged("the list of neighbours")) };
+    let [skin, travel, listed_travel] = numbers[..] else { return Err(damaged("the list of neighbours")) };
+    let mut beside = Vec::new();
+    for _ in 0..p.id.len().div_ceil(super::BLOCK) {
+        let mut numbers = from.get_f64s()?.into_iter();
+        let mut block = Vec::new();
+        while let Some(b) = Beside::from_numbers(&mut numbers)? {
+            block.push(b);
+        }
+        beside.push(block);
+    }
     let steps = from.get_u64()?;
     let extremes = from.get_f32s()?;
     let [speed2, close, rate] = extremes[..] else { return Err(damaged("step statistics")) };
@@ -79,7 +94,8 @@ pub(super) fn load(of: &mut LennardJones, from: &mut CheckpointReader) -> Result
     [p.x, p.y, p.z] = now;
     super::fill_all(&of.grid, of.particles.position(), &mut of.place[..n]);
     of.stale = stale;
-    (of.wall_travel, of.steps) = (wall_travel, steps);
+    (of.travel, of.listed_travel, of.steps) = (travel, listed_travel, steps);
+    of.beside = beside;
     let closest = super::Closest { close, rate };
     of.extremes = Extremes { speed2, fastest: 0, closest };
     Ok(())

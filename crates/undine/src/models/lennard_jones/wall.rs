@@ -1,27 +1,151 @@
 //! Walls: a particle is pushed off by its own mirror image, as two particles push each other, so that fluid rests half a
 //! spacing off a wall of any shape. What is faster than that is held by push-out-and-reflect (`crate::walls`).
+//!
+//! Looking for the nearest point of a mesh takes longer than all pairs of a particle. So what was found is kept, as planes that
+//! move with their walls, until the particle has moved on by a little.
 
 use glam::DVec3;
 
 use super::force::{CORE, Closest, FRICTION_REACH};
 use super::params::Params;
+use crate::checkpoint::CheckpointError;
 use crate::scene::Slip;
 use crate::walls::{Contact, Walls};
 
 /// Friction along a wall that fluid sticks to, × that across it.
 const STICK: f64 = 4.0;
 
+/// How far a particle moves before walls are looked for again, × σ.
+const STALE: f64 = 0.05;
+
+/// Walls that a particle feels at once, at most.
+const MOST: usize = 4;
+
 /// How far walls are felt, m.
 pub fn reach(p: &Params) -> f64 {
     0.5 * (FRICTION_REACH * p.pair.sigma).min(p.pair.cutoff)
 }
 
-/// Force of all walls on a particle, N.
-#[inline]
-pub fn force(params: &Params, walls: &Walls, p: DVec3, v: DVec3, most: &mut Closest) -> DVec3 {
-    let mut sum = DVec3::ZERO;
-    walls.contacts(p, reach(params), |c| sum += one(params, c, v, most));
-    sum
+/// When and how far walls have moved.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Moment {
+    /// Time, s.
+    pub time: f64,
+    /// Way of the fastest wall since the start, m.
+    pub travel: f64,
+}
+
+/// The walls near a particle, as they were when it was last looked for them.
+#[derive(Clone, Debug)]
+pub struct Beside {
+    /// Number of the particle in its block.
+    pub particle: usize,
+    place: DVec3,
+    seen: Moment,
+    /// Distance to the nearest wall, or how far was looked, m.
+    clearance: f64,
+    contacts: Vec<Contact>,
+}
+
+impl Beside {
+    /// Looks for walls within `reach` of a particle.
+    pub fn find(particle: usize, walls: &Walls, place: DVec3, reach: f64, now: Moment) -> Self {
+        let mut beside = Beside { particle, place, seen: now, clearance: reach, contacts: Vec::new() };
+        beside.look(walls, place, reach, now);
+        beside
+    }
+
+    /// Whether any wall is within what was looked for.
+    pub fn is_near(&self) -> bool {
+        !self.contacts.is_empty()
+    }
+
+    fn look(&mut self, walls: &Walls, place: DVec3, reach: f64, now: Moment) {
+        (self.place, self.seen, self.clearance) = (place, now, reach);
+        let contacts = &mut self.contacts;
+        contacts.clear();
+        walls.contacts(place, reach, |c| contacts.push(*c));
+        if contacts.len() > MOST {
+            contacts.sort_by(|a, b| a.distance.total_cmp(&b.distance));
+            contacts.truncate(MOST);
+        }
+        self.clearance = contacts.iter().map(|c| c.distance).fold(reach, f64::min);
+    }
+
+    /// How far at most the particle and the walls have come nearer since, m.
+    fn moved(&self, p: DVec3, now: Moment) -> f64 {
+        p.distance(self.place) + (now.travel - self.seen.travel)
+    }
+
+    /// Whether a particle that is at `p` now cannot have entered a wall.
+    #[inline]
+    pub fn is_clear(&self, p: DVec3, now: Moment) -> bool {
+        self.moved(p, now) < self.clearance
+    }
+
+    /// Force of all walls on the particle, N.
+    #[inline]
+    pub fn force(
+        &mut self,
+        params: &Params,
+        walls: &Walls,
+        (p, v): (DVec3, DVec3),
+        now: Moment,
+        most: &mut Closest,
+    ) -> DVec3 {
+        let reach = reach(params);
+        let stale = STALE * params.pair.sigma;
+        if self.moved(p, now) > stale.max(self.clearance - reach) {
+            self.look(walls, p, reach + stale, now);
+        }
+        let mut sum = DVec3::ZERO;
+        for c in &self.contacts {
+            let off = p - self.place - c.velocity * (now.time - self.seen.time);
+            let distance = c.distance + c.normal.dot(off);
+            if distance < reach {
+                sum += one(params, &Contact { distance, ..*c }, v, most);
+            }
+        }
+        sum
+    }
+
+    /// All of it, in numbers.
+    pub fn numbers(&self, out: &mut Vec<f64>) {
+        out.extend([self.particle as f64, self.seen.time, self.seen.travel, self.clearance]);
+        out.extend(self.place.to_array());
+        out.push(self.contacts.len() as f64);
+        for c in &self.contacts {
+            out.push(c.distance);
+            out.extend(c.normal.to_array());
+            out.extend(c.velocity.to_array());
+            out.push(f64::from(u8::from(c.slip == Slip::NoSlip)));
+        }
+    }
+
+    /// What [`Beside::numbers`] wrote; `None` at the end.
+    pub fn from_numbers(from: &mut impl Iterator<Item = f64>) -> Result<Option<Self>, CheckpointError> {
+        let Some(particle) = from.next() else { return Ok(None) };
+        let damaged = || CheckpointError::Damaged { what: "walls beside particles".into() };
+        let mut next = || from.next().filter(|v| v.is_finite()).ok_or_else(damaged);
+        let seen = Moment { time: next()?, travel: next()? };
+        let clearance = next()?;
+        let place = DVec3::new(next()?, next()?, next()?);
+        let count = next()?;
+        if !(0.0..=MOST as f64).contains(&count) || !(0.0..super::BLOCK as f64).contains(&particle) {
+            return Err(damaged());
+        }
+        let mut contacts = Vec::new();
+        for _ in 0..count as usize {
+            contacts.push(Contact {
+                distance: next()?,
+                normal: DVec3::new(next()?, next()?, next()?),
+                velocity: DVec3::new(next()?, next()?, next()?),
+                slip: if next()? == 1.0 { Slip::NoSlip } else { Slip::FreeSlip },
+                sampled: false,
+            });
+        }
+        Ok(Some(Beside { particle: particle as usize, place, seen, clearance, contacts }))
+    }
 }
 
 fn one(params: &Params, c: &Contact, v: DVec3, most: &mut Closest) -> DVec3 {
