@@ -254,7 +254,7 @@ pub(super) fn liquid(lab: &mut Lab) -> Result<(), CaseError> {
             if k >= rest && k % 20 == 0 {
                 let period =
                     crate::neighbors::Period { min: DVec3::ZERO, max: DVec3::splat(length), axes: [true; 3] };
-                let law = Law { pair: &whole, damping: 0.0, period: Some(&period) };
+                let law = Law { pair: &whole, damping: 0.0, core: 0.0, period: Some(&period) };
                 let (potential, virial) = law.measure(&bath.places());
                 u += potential / n;
                 p += density * temperature + virial / (3.0 * length.powi(3));

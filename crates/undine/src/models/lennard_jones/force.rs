@@ -4,14 +4,11 @@
 //! either particle, so a pair's two forces cancel exactly.
 
 use super::list::Rows;
-use super::pair::Pair;
+use super::params::Params;
 use crate::simd::{Lanes, widest};
 
 /// A place (units of the support) and what is added to the square of every distance to it; or a velocity (m/s) and nothing.
 pub type Quad = [f32; 4];
-
-/// Pairs nearer than this, × σ, push as if they were so far apart: nothing overflows.
-pub const CORE: f64 = 0.5;
 
 /// Friction between particles reaches this far, × σ, if the cut-off does.
 pub const FRICTION_REACH: f64 = 2.0;
@@ -46,15 +43,16 @@ pub struct Constants {
 }
 
 impl Constants {
-    /// For a pair with friction `damping` (kg/s), a support `h` (m) and periods (m; 0 where space does not repeat).
-    pub fn new(pair: &Pair, damping: f64, h: f64, period: [f64; 3]) -> Self {
+    /// For a support `h` (m) and periods (m; 0 where space does not repeat).
+    pub fn new(params: &Params, h: f64, period: [f64; 3]) -> Self {
+        let Params { pair, damping, core, .. } = params;
         let sigma2 = (pair.sigma / h).powi(2);
         let force = 48.0 * pair.epsilon / pair.sigma.powi(2) * h;
         let reach = (FRICTION_REACH * pair.sigma).min(pair.cutoff) / h;
         Constants {
             sigma2: sigma2 as f32,
             cutoff2: (pair.cutoff / h).powi(2) as f32,
-            core2: (CORE * pair.sigma / h).powi(2) as f32,
+            core2: (core * pair.sigma / h).powi(2) as f32,
             shift: (pair.force_shift / (48.0 * pair.epsilon / pair.sigma)) as f32,
             damping: (damping / force / sigma2) as f32,
             reach: (1.0 / (reach * reach)) as f32,

@@ -49,7 +49,7 @@ const FAR: Quad = [0.0, 0.0, 0.0, 1e18];
 const SKINS: [f64; 6] = [0.15, 0.2, 0.3, 0.4, 0.55, 0.75];
 
 /// What making a list costs, in sums over it.
-const LIST_COST: f64 = 4.0;
+const LIST_COST: f64 = 5.0;
 
 /// The fastest and the closest now.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -94,8 +94,10 @@ pub struct LennardJones {
     skin: f64,
     /// Particles came or went since the list was made.
     stale: bool,
-    /// Particles that were near walls then, by block.
-    beside: Vec<Vec<Beside>>,
+    /// Particles that came since, the last ones.
+    newborn: usize,
+    /// What each particle knows of walls; none where there are none.
+    beside: Vec<Beside>,
     /// Way of the fastest wall since the start and, then, m.
     travel: f64,
     listed_travel: f64,
@@ -127,6 +129,7 @@ impl LennardJones {
             list: List::default(),
             skin,
             stale: true,
+            newborn: 0,
             beside: Vec::new(),
             travel: 0.0,
             listed_travel: 0.0,
@@ -134,7 +137,7 @@ impl LennardJones {
             place: Vec::new(),
             velocity: Vec::new(),
             listed: Vec::new(),
-            constants: Constants::new(&params.pair, params.damping, h, [0.0; 3]),
+            constants: Constants::new(&params, h, [0.0; 3]),
             extremes: Extremes::default(),
             period: crate::walls::period(scene),
             steps: 0,
@@ -213,10 +216,9 @@ impl LennardJones {
         let n = self.particles.len();
         let now = Moment { time: around.time, travel: self.travel };
         // What is kept of walls is by number, and numbers have changed where particles came or went.
-        let fresh = !self.stale;
+        let fresh = !self.stale && self.beside.len() == n;
         let LennardJones { particles, grid, place, velocity: seen, listed, beside, .. } = self;
         let Particles { x, y, z, velocity, acceleration, near_wall, fluid, .. } = particles;
-        beside.resize_with(n.div_ceil(BLOCK), Vec::new);
         let blocks = (
             x.par_chunks_mut(BLOCK),
             y.par_chunks_mut(BLOCK),
@@ -228,11 +230,9 @@ impl LennardJones {
             place[..n].par_chunks_mut(BLOCK),
             seen[..n].par_chunks_mut(BLOCK),
             listed[..n].par_chunks(BLOCK),
-            beside[..].par_iter(),
         );
-        let farthest = blocks.into_par_iter().map(
-            |(x, y, z, velocity, acceleration, near_wall, fluid, place, seen, listed, beside)| {
-                let mut beside = beside.iter().peekable();
+        let farthest = blocks.into_par_iter().enumerate().map(
+            |(block, (x, y, z, velocity, acceleration, near_wall, fluid, place, seen, listed))| {
                 for (k, v) in velocity.iter_mut().enumerate() {
                     let mut u = Vec3::from(*v);
                     if !overdamped {
@@ -242,9 +242,9 @@ impl LennardJones {
                     let mut fast = u.as_dvec3();
                     let mut p = from + fast * dt;
                     if has_walls {
-                        let kept = beside.next_if(|b| b.particle == k).filter(|_| fresh);
-                        let clear = kept.is_some_and(|b| b.is_clear(p, now));
-                        let bodies = near_wall[k] != 0 && !clear || u.length_squared() > hop2;
+                        let bodies = near_wall[k] != 0
+                            && !(fresh && beside[block * BLOCK + k].is_clear(p, now))
+                            || u.length_squared() > hop2;
                         let before = fast;
                         p = around.walls.collide(from, p, &mut fast, dt, bodies);
                         if fast != before {
@@ -265,6 +265,7 @@ impl LennardJones {
     /// Makes the list of neighbours, and sorts for it.
     fn relist(&mut self, around: &Around, step: f64) {
         let period = self.period;
+        self.push_newborn_off(around);
         if period.is_some() {
             let p = &mut self.particles;
             for i in 0..p.x.len() {
@@ -274,6 +275,16 @@ impl LennardJones {
         }
         self.choose_skin(step);
         self.particles.sort(&mut self.grid, period.as_ref());
+        // Particles came or went: all is to be looked for anew.
+        if self.stale {
+            self.beside.clear();
+        }
+        if !around.walls.is_empty() {
+            let mut kept = std::mem::take(&mut self.beside);
+            kept.resize_with(self.particles.len(), Beside::default);
+            let order = self.particles.order();
+            self.beside.extend(order.iter().map(|&i| std::mem::take(&mut kept[i as usize])));
+        }
         self.lay();
         self.find_walls(around);
         self.listed_travel = self.travel;
@@ -281,28 +292,33 @@ impl LennardJones {
         self.lists += 1;
     }
 
+    /// Emitters know nothing of walls: what they put nearer than half a spacing to one would be shot off.
+    fn push_newborn_off(&mut self, around: &Around) {
+        let p = &mut self.particles;
+        let rest = OFF_WALL * self.params.spacing;
+        for i in p.len().saturating_sub(self.newborn)..p.len() {
+            let mut at = DVec3::new(p.x[i], p.y[i], p.z[i]);
+            let mut push = DVec3::ZERO;
+            around.walls.contacts(at, rest, |c| push += c.normal * (rest - c.distance));
+            at += push;
+            [p.x[i], p.y[i], p.z[i]] = at.to_array();
+        }
+        self.newborn = 0;
+    }
+
     /// Finds the particles that may come to feel walls before the next list is made.
     fn find_walls(&mut self, around: &Around) {
-        let near = wall::reach(&self.params) + self.skin;
+        let (params, walls) = (&self.params, around.walls);
+        let near = wall::reach(params) + self.skin;
         let now = Moment { time: around.time, travel: self.travel };
         let Particles { x, y, z, near_wall, .. } = &mut self.particles;
-        self.beside.resize_with(near_wall.len().div_ceil(BLOCK), Vec::new);
-        let walls = around.walls;
-        let blocks = near_wall.par_chunks_mut(BLOCK).zip(&mut self.beside).enumerate();
-        blocks.for_each(|(block, (near_wall, beside))| {
-            beside.clear();
-            near_wall.fill(0);
-            if walls.is_empty() {
-                return;
-            }
-            for (k, flag) in near_wall.iter_mut().enumerate() {
-                let i = block * BLOCK + k;
-                let found = Beside::find(k, walls, DVec3::new(x[i], y[i], z[i]), near, now);
-                if found.is_near() {
-                    *flag = 1;
-                    beside.push(found);
-                }
-            }
+        if walls.is_empty() {
+            return near_wall.fill(0);
+        }
+        let all = near_wall.par_iter_mut().zip(&mut self.beside).enumerate().with_min_len(BLOCK);
+        all.for_each(|(i, (flag, beside))| {
+            let p = DVec3::new(x[i], y[i], z[i]);
+            *flag = u8::from(beside.is_near(params, walls, p, near, now));
         });
     }
 
@@ -351,7 +367,7 @@ impl LennardJones {
         let period = self
             .period
             .map_or([0.0; 3], |p| std::array::from_fn(|a| if p.axes[a] { p.max[a] - p.min[a] } else { 0.0 }));
-        self.constants = Constants::new(&self.params.pair, self.params.damping, h, period);
+        self.constants = Constants::new(&self.params, h, period);
     }
 
     /// All forces, and the second half-kick.
@@ -366,12 +382,14 @@ impl LennardJones {
         let per_mass: Vec<f32> = params.mass.iter().map(|m| (1.0 / m) as f32).collect();
         let overdamped = params.dynamics == Dynamics::Overdamped;
         let moment = Moment { time: around.time, travel: self.travel };
-        let Particles { x, y, z, velocity, acceleration, fluid, id, .. } = &mut self.particles;
+        let Particles { x, y, z, velocity, acceleration, near_wall, fluid, id, .. } = &mut self.particles;
         let (x, y, z, fluid, id) = (&x[..], &y[..], &z[..], &fluid[..], &id[..]);
-        let blocks = (velocity.par_chunks_mut(BLOCK), acceleration.par_chunks_mut(BLOCK), &mut self.beside);
+        // One part for each block, of nothing where there are no walls.
+        let mut beside: Vec<&mut [Beside]> = self.beside.chunks_mut(BLOCK).collect();
+        beside.resize_with(self.list.blocks.len(), Default::default);
+        let blocks = (velocity.par_chunks_mut(BLOCK), acceleration.par_chunks_mut(BLOCK), beside);
         let extremes = blocks.into_par_iter().zip(&self.list.blocks).enumerate().map(
             |(block, ((velocity, acceleration, beside), rows))| {
-                let mut beside = beside.iter_mut().peekable();
                 let first = block * BLOCK;
                 let mut most = Extremes { fastest: usize::MAX, ..Extremes::default() };
                 force::forces(&seen, rows, first, acceleration, &mut most.closest);
@@ -380,7 +398,7 @@ impl LennardJones {
                     let f = usize::from(fluid[i]);
                     let mut now = Vec3::from(*v);
                     let mut sum = Vec3::from(*a) * scale;
-                    if let Some(b) = beside.next_if(|b| b.particle == k) {
+                    if let Some(b) = beside.get_mut(k).filter(|_| near_wall[i] != 0) {
                         let at = (DVec3::new(x[i], y[i], z[i]), now.as_dvec3());
                         sum += b.force(params, around.walls, at, moment, &mut most.closest).as_vec3();
                     }
@@ -473,7 +491,7 @@ impl Solver for LennardJones {
         let p = &self.params;
         let close = f64::from(self.extremes.closest.close);
         let r = p.pair.sigma / close.max(1e-12).sqrt();
-        let stiffness = p.pair.stiffness(r.min(p.pair.rest()).max(force::CORE * p.pair.sigma));
+        let stiffness = p.pair.stiffness(r.min(p.pair.rest()).max(p.core * p.pair.sigma));
         let lightest = p.lightest();
         let (speed, d) = (f64::from(self.extremes.speed2).sqrt(), p.spacing);
         let pair = match p.dynamics {
@@ -556,12 +574,15 @@ impl Solver for LennardJones {
             let (position, velocity) = (b.position.to_array(), b.velocity.as_vec3().to_array());
             self.particles.push(position, velocity, [0.0; 3], b.fluid as u8);
         }
+        self.newborn += births.len();
         self.stale |= !births.is_empty();
         births.len()
     }
 
     fn occupied(&self, place: DVec3, distance: f64) -> bool {
         let p = self.grid.local(place.to_array());
+        // Nearer than this a pair pushes hard: what an emitter puts there is shot off.
+        let distance = distance.max(ROOM * self.params.spacing);
         let reach = (distance / (self.params.pair.cutoff + self.skin)) as f32;
         let mut candidates = Candidates::default();
         // These reach the support of where particles were when listed; emitters ask for less than that and the skin.
@@ -576,6 +597,8 @@ impl Solver for LennardJones {
 
     fn remove(&mut self, region: &(dyn Fn(DVec3) -> bool + Sync)) -> usize {
         let gone = self.particles.retain(|p| !region(p.into()));
+        // Those that came before are as old as the list by now, mostly: pushing a few of them off walls does no harm.
+        self.newborn = self.newborn.min(self.particles.len());
         self.stale |= gone > 0;
         gone
     }
@@ -618,14 +641,19 @@ impl Solver for LennardJones {
     }
 }
 
-/// Step over the period of the stiffest pair / 2π.
-const PAIR: f64 = 0.4;
+/// Step over the period of the stiffest pair / 2π. Verlet is stable up to 2, and waves in a lattice whose pairs all were as
+/// stiff would have twice its frequency.
+const PAIR: f64 = 0.8;
 /// Share of their distance by which two particles may come nearer in a step.
 const APPROACH: f64 = 0.1;
 /// Share of a spacing that a particle may fly in a step.
 const FLIGHT: f64 = 0.4;
 /// Step over the time in which friction between two particles stops them.
 const VISCOUS: f64 = 0.3;
+/// Room that a new particle needs, × spacing.
+const ROOM: f64 = 0.85;
+/// Distance of new particles from walls, × spacing.
+const OFF_WALL: f64 = 0.45;
 /// Pairs nearer than this, × σ, are moved apart at the start.
 const TIGHT: f64 = 0.9;
 /// In so many moves at most.

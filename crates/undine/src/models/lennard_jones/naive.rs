@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 
-use super::force::{CORE, FRICTION_REACH};
+use super::force::FRICTION_REACH;
 use super::pair::Pair;
 use crate::neighbors::Period;
 
@@ -13,6 +13,8 @@ pub struct Law<'a> {
     pub pair: &'a Pair,
     /// Friction between particles, kg/s.
     pub damping: f64,
+    /// Distance below which the force grows no more, × σ.
+    pub core: f64,
     /// Where space repeats.
     pub period: Option<&'a Period>,
 }
@@ -37,7 +39,7 @@ impl Law<'_> {
         if r >= self.pair.cutoff || r == 0.0 {
             return DVec3::ZERO;
         }
-        let held = r.max(CORE * self.pair.sigma);
+        let held = r.max(self.core * self.pair.sigma);
         let reach = (FRICTION_REACH * self.pair.sigma).min(self.pair.cutoff);
         let w = (1.0 - (held / reach).powi(2)).max(0.0).powi(2);
         d * (self.pair.force(held) / held - self.damping * w * velocity.dot(d) / (held * held))

@@ -7,6 +7,12 @@ use super::pair::Pair;
 use crate::models::sph::params::expected_speed;
 use crate::scene::{Dynamics, Scene};
 
+/// [`Params::core`] where ε is given by hand: no pair gets there, and nothing overflows if one does.
+const HARD_CORE: f64 = 0.6;
+/// [`Params::core`] else. One pair in a splash would hold up all others by its short step; what it takes to get through this core
+/// is still 150 ε, more than the fastest have.
+const SOFT_CORE: f64 = 0.85;
+
 /// All derived numbers of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Params {
@@ -18,6 +24,8 @@ pub struct Params {
     pub mass: Vec<f64>,
     /// Rest density of each fluid, kg/m³.
     pub density: Vec<f64>,
+    /// Pairs nearer than this, × σ, push as if they were so far apart, and less the nearer they are.
+    pub core: f64,
     /// Rate ζ/m of friction of each fluid, 1/s (eq. 5).
     pub drag: Vec<f64>,
     /// Coefficient of friction between particles, kg/s.
@@ -57,6 +65,7 @@ impl Params {
             damping: if o.dynamics == Dynamics::Overdamped { 0.0 } else { o.damping * critical },
             heat: o.temperature * epsilon,
             dynamics: o.dynamics,
+            core: if o.epsilon.is_some() { HARD_CORE } else { SOFT_CORE },
             expected_speed,
             cfl: scene.model.sph.cfl,
             seed: scene.model.seed,

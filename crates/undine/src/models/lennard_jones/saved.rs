@@ -26,11 +26,9 @@ pub(super) fn save(of: &LennardJones, out: &mut CheckpointWriter) -> std::io::Re
         out.put_f64s(if of.stale { now } else { listed })?;
     }
     out.put_f64s(&[of.skin, of.travel, of.listed_travel])?;
-    for block in &of.beside {
-        let mut numbers = Vec::new();
-        block.iter().for_each(|b| b.numbers(&mut numbers));
-        out.put_f64s(&numbers)?;
-    }
+    let mut numbers = Vec::new();
+    of.beside.iter().for_each(|b| b.numbers(&mut numbers));
+    out.put_f64s(&numbers)?;
     out.put_u64(of.steps)?;
     let e = &of.extremes;
     out.put_f32s(&[e.speed2, e.closest.close, e.closest.rate])
@@ -54,20 +52,19 @@ pub(super) fn load(of: &mut LennardJones, from: &mut CheckpointReader) -> Result
     let numbers = from.get_f64s()?;
     let [skin, travel, listed_travel] = numbers[..] else { return Err(damaged("the list of neighbours")) };
     let mut beside = Vec::new();
-    for _ in 0..p.id.len().div_ceil(super::BLOCK) {
-        let mut numbers = from.get_f64s()?.into_iter();
-        let mut block = Vec::new();
-        while let Some(b) = Beside::from_numbers(&mut numbers)? {
-            block.push(b);
-        }
-        beside.push(block);
+    let mut numbers = from.get_f64s()?.into_iter();
+    while let Some(b) = Beside::from_numbers(&mut numbers)? {
+        beside.push(b);
     }
     let steps = from.get_u64()?;
     let extremes = from.get_f32s()?;
     let [speed2, close, rate] = extremes[..] else { return Err(damaged("step statistics")) };
     let places = now.iter().chain(&listed);
     let lengths = [p.velocity.len(), p.acceleration.len(), p.id.len(), p.fluid.len(), p.near_wall.len()];
-    if lengths.iter().any(|l| *l != n) || places.clone().any(|a| a.len() != n) {
+    if !beside.is_empty() && beside.len() != n
+        || lengths.iter().any(|l| *l != n)
+        || places.clone().any(|a| a.len() != n)
+    {
         return Err(damaged("particle arrays differ in length"));
     }
     if p.fluid.iter().any(|f| usize::from(*f) >= of.params.mass.len()) {

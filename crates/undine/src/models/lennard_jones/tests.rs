@@ -87,7 +87,12 @@ fn velocities(model: &LennardJones) -> Vec<DVec3> {
 }
 
 fn law(model: &LennardJones) -> Law<'_> {
-    Law { pair: &model.params.pair, damping: model.params.damping, period: model.period.as_ref() }
+    Law {
+        pair: &model.params.pair,
+        damping: model.params.damping,
+        core: model.params.core,
+        period: model.period.as_ref(),
+    }
 }
 
 #[test]

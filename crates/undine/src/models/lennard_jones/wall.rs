@@ -6,7 +6,7 @@
 
 use glam::DVec3;
 
-use super::force::{CORE, Closest, FRICTION_REACH};
+use super::force::{Closest, FRICTION_REACH};
 use super::params::Params;
 use crate::checkpoint::CheckpointError;
 use crate::scene::Slip;
@@ -16,7 +16,10 @@ use crate::walls::{Contact, Walls};
 const STICK: f64 = 4.0;
 
 /// How far a particle moves before walls are looked for again, × σ.
-const STALE: f64 = 0.05;
+const STALE: f64 = 0.08;
+
+/// How much farther than needed walls are looked for when a list is made, × σ: the farther, the longer it need not be done again.
+const AHEAD: f64 = 2.0;
 
 /// Walls that a particle feels at once, at most.
 const MOST: usize = 4;
@@ -36,10 +39,8 @@ pub struct Moment {
 }
 
 /// The walls near a particle, as they were when it was last looked for them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Beside {
-    /// Number of the particle in its block.
-    pub particle: usize,
     place: DVec3,
     seen: Moment,
     /// Distance to the nearest wall, or how far was looked, m.
@@ -48,16 +49,16 @@ pub struct Beside {
 }
 
 impl Beside {
-    /// Looks for walls within `reach` of a particle.
-    pub fn find(particle: usize, walls: &Walls, place: DVec3, reach: f64, now: Moment) -> Self {
-        let mut beside = Beside { particle, place, seen: now, clearance: reach, contacts: Vec::new() };
-        beside.look(walls, place, reach, now);
-        beside
-    }
-
-    /// Whether any wall is within what was looked for.
-    pub fn is_near(&self) -> bool {
-        !self.contacts.is_empty()
+    /// Whether a wall may be nearer than `near` to a particle at `p`; looks for it where that is not known, a little farther
+    /// than that.
+    pub fn is_near(&mut self, params: &Params, walls: &Walls, p: DVec3, near: f64, now: Moment) -> bool {
+        let moved = self.moved(p, now);
+        let left = self.clearance - moved;
+        if left < near && (self.contacts.is_empty() || moved > STALE * params.pair.sigma) {
+            self.look(walls, p, near + AHEAD * params.pair.sigma, now);
+            return self.clearance < near;
+        }
+        left < near
     }
 
     fn look(&mut self, walls: &Walls, place: DVec3, reach: f64, now: Moment) {
@@ -111,7 +112,7 @@ impl Beside {
 
     /// All of it, in numbers.
     pub fn numbers(&self, out: &mut Vec<f64>) {
-        out.extend([self.particle as f64, self.seen.time, self.seen.travel, self.clearance]);
+        out.extend([self.seen.time, self.seen.travel, self.clearance]);
         out.extend(self.place.to_array());
         out.push(self.contacts.len() as f64);
         for c in &self.contacts {
@@ -124,14 +125,14 @@ impl Beside {
 
     /// What [`Beside::numbers`] wrote; `None` at the end.
     pub fn from_numbers(from: &mut impl Iterator<Item = f64>) -> Result<Option<Self>, CheckpointError> {
-        let Some(particle) = from.next() else { return Ok(None) };
+        let Some(time) = from.next() else { return Ok(None) };
         let damaged = || CheckpointError::Damaged { what: "walls beside particles".into() };
         let mut next = || from.next().filter(|v| v.is_finite()).ok_or_else(damaged);
-        let seen = Moment { time: next()?, travel: next()? };
+        let seen = Moment { time, travel: next()? };
         let clearance = next()?;
         let place = DVec3::new(next()?, next()?, next()?);
         let count = next()?;
-        if !(0.0..=MOST as f64).contains(&count) || !(0.0..super::BLOCK as f64).contains(&particle) {
+        if !(0.0..=MOST as f64).contains(&count) {
             return Err(damaged());
         }
         let mut contacts = Vec::new();
@@ -144,13 +145,13 @@ impl Beside {
                 sampled: false,
             });
         }
-        Ok(Some(Beside { particle: particle as usize, place, seen, clearance, contacts }))
+        Ok(Some(Beside { place, seen, clearance, contacts }))
     }
 }
 
 fn one(params: &Params, c: &Contact, v: DVec3, most: &mut Closest) -> DVec3 {
     let pair = &params.pair;
-    let r = (2.0 * c.distance).max(CORE * pair.sigma);
+    let r = (2.0 * c.distance).max(params.core * pair.sigma);
     let relative = v - c.velocity;
     let away = relative.dot(c.normal);
     let w = (1.0 - (0.5 * r / reach(params)).powi(2)).max(0.0).powi(2);
