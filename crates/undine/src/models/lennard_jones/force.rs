@@ -200,9 +200,10 @@ fn sums<L: Lanes, const DAMPED: bool, const SHIFTED: bool, const PERIODIC: bool>
         close.store(lanes[0].as_mut_ptr());
         rate.store(lanes[1].as_mut_ptr());
     }
-    for k in 0..L::N {
-        most.close = if lanes[0][k] > most.close { lanes[0][k] } else { most.close };
-        let rate = lanes[1][k] * c.per_sigma2;
+    let [close, rate] = &lanes;
+    for (close, rate) in close.iter().zip(rate).take(L::N) {
+        most.close = if *close > most.close { *close } else { most.close };
+        let rate = rate * c.per_sigma2;
         most.rate = if rate > most.rate { rate } else { most.rate };
     }
 }
