@@ -196,6 +196,8 @@ pub enum BenchTable {
     Surface,
     /// Bayraktar 2010: scenes of boundary particles, and one of them without
     Bayraktar,
+    /// Lee 2005: water from a bottle to a cup, while it pours
+    Lee,
     /// A dam break of 15 thousand to 1 million particles
     Scale,
 }

@@ -33,10 +33,12 @@ struct Case {
     /// Where the fluid of a scene starts that emitters would take minutes to fill: the name of a fluid and its shape. What
     /// lies in walls is left out.
     filled: Option<(&'static str, &'static str)>,
+    /// Simulated time from which on it is worth timing, s.
+    from: f64,
 }
 
 const fn case(name: &'static str, particles: u64, paper_ms: Option<f64>) -> Case {
-    Case { name, particles, paper_ms, filled: None }
+    Case { name, particles, paper_ms, filled: None, from: 0.0 }
 }
 
 const fn filled(
@@ -46,7 +48,7 @@ const fn filled(
     fluid: &'static str,
     shape: &'static str,
 ) -> Case {
-    Case { name, particles, paper_ms, filled: Some((fluid, shape)) }
+    Case { name, particles, paper_ms, filled: Some((fluid, shape)), from: 0.0 }
 }
 
 /// Müller 2003, section 6: 20, 25 and 5 frames a second.
@@ -113,6 +115,12 @@ const BAYRAKTAR: [Case; 7] = [
     case("dragons", 0, Some(1e3 / 12.0)),
 ];
 
+/// Lee 2005, Figs. 2 and 3: 7 to 8 and 3 to 4 frames a second.
+const LEE: [Case; 2] = [
+    Case { from: 1.2, ..case("bottle-2000", 2_000, Some(1e3 / 7.5)) },
+    Case { from: 1.5, ..case("bottle-10000", 10_000, Some(1e3 / 3.5)) },
+];
+
 const SCALE: [Case; 4] = [
     case("dam-15k", 15_000, None),
     case("dam-60k", 60_000, None),
@@ -127,6 +135,7 @@ impl BenchTable {
             BenchTable::Horvath => &HORVATH,
             BenchTable::Surface => &SURFACE,
             BenchTable::Bayraktar => &BAYRAKTAR,
+            BenchTable::Lee => &LEE,
             BenchTable::Scale => &SCALE,
         }
     }
@@ -142,6 +151,9 @@ impl BenchTable {
             }
             BenchTable::Bayraktar => {
                 "Bayraktar 2010; the paper's time is of a frame of one step, on the two cores of an Athlon 64 X2"
+            }
+            BenchTable::Lee => {
+                "Lee 2005; the paper's time is of a frame with its volume rendering, on a 2.4 GHz Pentium IV with a GeForce FX 5800"
             }
             BenchTable::Scale => "The dam break at four sizes",
         }
@@ -162,6 +174,9 @@ struct Row {
     #[serde(serialize_with = "passes_as_object")]
     passes: Vec<(String, f64)>,
     paper_ms: Option<f64>,
+    /// Wall time of a simulated second, s, in the table that is about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    per_second: Option<f64>,
 }
 
 impl Row {
@@ -185,7 +200,13 @@ struct Report {
 
 /// `undine bench`.
 pub fn bench(args: &BenchArgs) -> Result<()> {
-    let all = [BenchTable::Mueller, BenchTable::Horvath, BenchTable::Surface, BenchTable::Bayraktar];
+    let all = [
+        BenchTable::Mueller,
+        BenchTable::Horvath,
+        BenchTable::Surface,
+        BenchTable::Bayraktar,
+        BenchTable::Lee,
+    ];
     let tables = args.table.as_ref().map_or(&all[..], std::slice::from_ref);
     let default = [rayon::current_num_threads()];
     let given: Vec<usize> = args.threads.iter().map(|n| usize::from(*n)).collect();
@@ -208,6 +229,7 @@ pub fn bench(args: &BenchArgs) -> Result<()> {
                 });
                 let mut row = row.with_context(|| format!("the scene `{}`", case.name))?;
                 row.walls = row.walls.filter(|_| *table == BenchTable::Bayraktar);
+                row.per_second = row.per_second.filter(|_| *table == BenchTable::Lee);
                 rows.push(row);
             }
         }
@@ -254,6 +276,7 @@ fn warm(case: &Case) -> Result<(String, World)> {
     loop {
         let (steps, spent) = (world.clock().steps, begin.elapsed());
         let moves = steps >= WARM_UP || (steps >= LEAST_WARM_UP && spent > LONG);
+        let moves = moves && world.clock().time >= case.from;
         if moves && (world.len() >= wanted || spent > LONGEST_WARM_UP) {
             break;
         }
@@ -265,12 +288,14 @@ fn warm(case: &Case) -> Result<(String, World)> {
 fn measure(case: &Case, steps: u64) -> Result<Row> {
     let (name, mut world) = warm(case)?;
     world.clear_passes();
-    let begin = Instant::now();
+    let (start, begin) = (world.clock().time, Instant::now());
     for _ in 0..steps {
         world.step()?;
     }
     let seconds = begin.elapsed().as_secs_f64();
-    Ok(row(case, name, &world, steps, seconds, world.passes().times()))
+    let mut row = row(case, name, &world, steps, seconds, world.passes().times());
+    row.per_second = Some(seconds / (world.clock().time - start));
+    Ok(row)
 }
 
 /// A row of so many steps that took `seconds` in all.
@@ -285,6 +310,7 @@ fn row(case: &Case, name: String, world: &World, steps: u64, seconds: f64, passe
         ms_per_step: ms(seconds),
         passes: passes.iter().map(|(name, s)| ((*name).to_owned(), ms(*s))).collect(),
         paper_ms: case.paper_ms,
+        per_second: None,
     }
 }
 
@@ -326,6 +352,8 @@ fn for_people(rows: &[Row]) -> String {
     header.extend(["threads", "ms/step"].map(String::from));
     header.extend(names.iter().map(|name| format!("{name} ms")));
     header.extend(["ns/particle/step", "steps/s", "paper ms", "paper/ours"].map(String::from));
+    let per_second = rows.iter().any(|row| row.per_second.is_some());
+    header.extend(per_second.then(|| "s per simulated s".into()));
     let mut table = vec![header];
     for row in rows {
         let pass = |name: &&str| row.passes.iter().find(|p| p.0 == **name).map_or(0.0, |p| p.1);
@@ -337,6 +365,7 @@ fn for_people(rows: &[Row]) -> String {
         cells.push(format!("{:.1}", 1e3 / row.ms_per_step));
         cells.push(row.paper_ms.map_or("-".into(), |ms| format!("{ms:.0}")));
         cells.push(row.paper_ms.map_or("-".into(), |ms| format!("{:.1}", ms / row.ms_per_step)));
+        cells.extend(row.per_second.map(|s| format!("{s:.2}")));
         table.push(cells);
     }
     aligned(&[Align::Left], &table) + &cost_of_walls(rows)

@@ -19,6 +19,36 @@ pub struct Brush {
     pub strength: f64,
 }
 
+/// A finger held on the fluid: it gathers what is within its radius into a drop.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Touch {
+    /// Which finger.
+    pub id: u32,
+    /// Where, m.
+    pub position: DVec3,
+    /// How far it is felt, m.
+    pub radius: f64,
+    /// Greatest acceleration towards it, m/s²; negative pushes away.
+    pub strength: f64,
+}
+
+impl Touch {
+    /// Acceleration at a place for fluid moving at `v`, m/s²: none in the middle, greatest a third of the radius off, fading
+    /// towards the radius; with friction, so that what it gathers comes to rest.
+    fn acceleration(&self, p: DVec3, v: DVec3) -> DVec3 {
+        let d = p - self.position;
+        let q = d.length() / self.radius;
+        if q >= 1.0 {
+            return DVec3::ZERO;
+        }
+        let fade = (1.0 - q) * (1.0 - q);
+        // q(1-q)² is 4/27 at its highest, q = 1/3.
+        let pull = d / self.radius * (-6.75 * fade * self.strength);
+        let rate = 2.0 * (self.strength.max(0.0) / self.radius).sqrt();
+        pull - v * (rate * fade)
+    }
+}
+
 /// All accelerations from outside the fluid.
 #[derive(Clone, Debug)]
 pub struct Fields {
@@ -28,6 +58,8 @@ pub struct Fields {
     pub forces: Vec<Force>,
     /// Brushes held down by events.
     pub held: Vec<Brush>,
+    /// Fingers held down by events.
+    pub touches: Vec<Touch>,
     /// Brushes of tracks at the present time.
     tracked: Vec<Brush>,
 }
@@ -39,6 +71,7 @@ impl Fields {
             gravity: scene.gravity,
             forces: scene.forces.clone(),
             held: Vec::new(),
+            touches: Vec::new(),
             tracked: Vec::new(),
         };
         fields.set_time(0.0);
@@ -59,6 +92,7 @@ impl Fields {
     pub fn only_gravity(&self) -> bool {
         self.forces.iter().all(|f| matches!(f, Force::Brush(_)))
             && self.held.is_empty()
+            && self.touches.is_empty()
             && self.tracked.is_empty()
     }
 
@@ -89,6 +123,9 @@ impl Fields {
                 a += (b.velocity - v) * (b.strength * (1.0 - q));
             }
         }
+        for t in &self.touches {
+            a += t.acceleration(p, v);
+        }
         a
     }
 }
@@ -109,6 +146,20 @@ fn on_track(track: &BrushTrack, time: f64) -> Option<Brush> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_touch_pulls_from_all_sides_within_its_radius_and_most_a_third_off() {
+        let touch = Touch { id: 0, position: DVec3::X, radius: 0.3, strength: 2.0 };
+        let at = |d: DVec3| touch.acceleration(DVec3::X + d, DVec3::ZERO);
+        for way in [DVec3::X, DVec3::NEG_Y, DVec3::Z] {
+            assert!((at(way * 0.1) + way * 2.0).length() < 1e-12);
+            assert!(at(way * 0.05).length() < 2.0 && at(way * 0.2).length() < 2.0);
+            assert_eq!(at(way * 0.3), DVec3::ZERO);
+        }
+        assert!(touch.acceleration(DVec3::X, DVec3::Y).y < 0.0);
+        let away = Touch { strength: -2.0, ..touch };
+        assert_eq!(away.acceleration(DVec3::X * 1.1, DVec3::Y), -at(DVec3::X * 0.1));
+    }
 
     #[test]
     fn a_tracked_brush_moves_along_its_legs_and_then_lifts() {

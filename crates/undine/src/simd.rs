@@ -50,6 +50,8 @@ pub trait Lanes: Copy {
     fn first_below(self, o: Self, n: u32) -> u32 {
         self.below(o) & ((1 << n) - 1)
     }
+    /// The lanes of `self` where those of `a` are below those of `b`, else 0.
+    fn where_below(self, a: Self, b: Self) -> Self;
     /// Sum of the lanes in a fixed order: halves are added until four are left, then (0+2)+(1+3).
     fn sum(self) -> f32;
     /// The records at `index`, transposed: lane k of result c is component c of record `index[k]`.
@@ -156,6 +158,10 @@ impl Lanes for Portable {
     #[inline(always)]
     fn below(self, o: Self) -> u32 {
         (0..8).fold(0, |m, k| m | (u32::from(self.0[k] < o.0[k]) << k))
+    }
+    #[inline(always)]
+    fn where_below(self, a: Self, b: Self) -> Self {
+        Portable(std::array::from_fn(|k| if a.0[k] < b.0[k] { self.0[k] } else { 0.0 }))
     }
     #[inline(always)]
     fn sum(self) -> f32 {
@@ -373,7 +379,7 @@ mod tests {
                 a.max(b),
                 a.sub(b).abs(),
                 two.mul_add(a, b),
-                two,
+                two.where_below(a, b),
             ];
             for (out, v) in out.iter_mut().zip(results.into_iter().chain(r).chain(q)) {
                 out.extend(lanes(v));

@@ -286,7 +286,7 @@ pub struct Walls {
 impl Walls {
     /// The walls of a scene at time 0.
     pub fn new(scene: &Scene) -> Self {
-        let h = scene.model.sph.smoothing * scene.model.spacing;
+        let h = scene.model.support();
         let faces: Vec<(usize, bool)> = scene.domain.as_ref().map_or(Vec::new(), |d| {
             (0..3)
                 .flat_map(|a| [(a, false), (a, true)])

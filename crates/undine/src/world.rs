@@ -6,8 +6,9 @@ use glam::DVec3;
 
 use crate::checkpoint::{CheckpointError, CheckpointReader, CheckpointWriter};
 use crate::emitter::Source;
-use crate::fields::{Brush, Fields};
+use crate::fields::{Brush, Fields, Touch};
 use crate::frame::Frame;
+use crate::models::lennard_jones::LennardJones;
 use crate::models::sph::Sph;
 use crate::models::springs::Solids;
 use crate::models::{Around, Birth, Passes, Solver, StepLimit, Trouble};
@@ -94,7 +95,7 @@ impl World {
         let solver: Box<dyn Solver> = match scene.model.kind {
             ModelKind::Sph => Box::new(Sph::new(&scene)?),
             ModelKind::Mac => return Err(WorldError::NotBuilt("the model `mac`")),
-            ModelKind::LennardJones => return Err(WorldError::NotBuilt("the model `lennard-jones`")),
+            ModelKind::LennardJones => Box::new(LennardJones::new(&scene)),
         };
         Self::with_solver(scene, solver)
     }
@@ -325,6 +326,16 @@ impl World {
                 self.fields.held.push(brush);
             }
             Action::BrushUp { id } => self.fields.held.retain(|b| b.id != *id),
+            Action::Touch { id, position, radius, strength } => {
+                self.fields.touches.retain(|t| t.id != *id);
+                self.fields.touches.push(Touch {
+                    id: *id,
+                    position: *position,
+                    radius: *radius,
+                    strength: *strength,
+                });
+            }
+            Action::TouchUp { id } => self.fields.touches.retain(|t| t.id != *id),
             Action::Switch { name, on } => {
                 self.switches.insert(name.clone(), *on);
             }

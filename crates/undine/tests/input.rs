@@ -136,3 +136,40 @@ fn input_that_is_taken_is_recorded_and_can_be_resumed_and_played_back() {
         assert_eq!(world.frame(), replayed.frame());
     }
 }
+
+#[test]
+fn a_touch_gathers_fluid_in_every_model_and_is_recorded() {
+    for kind in ["sph", "lennard-jones"] {
+        let text = format!(
+            r#"
+            gravity = [0, 0, 0]
+            [time]
+            frame_rate = 50
+            [model]
+            kind = "{kind}"
+            spacing = 0.1
+            max_speed = 3
+            [[fluid]]
+            shape = {{ box = {{ min = [0, 0, 0], max = [1, 0.2, 0.2] }} }}
+            "#
+        );
+        let scene = Scene::parse(&text, "touch.toml", std::path::Path::new("."), &[]);
+        let scene = scene.unwrap_or_else(|e| panic!("{e}")).scene;
+        let mut world = World::new(scene).unwrap();
+        let position = DVec3::new(0.0, 0.1, 0.1);
+        let spread = |world: &World| {
+            let frame = world.frame();
+            let off = |p: &[f32; 3]| glam::Vec3::from(*p).as_dvec3().distance(position);
+            frame.particles.position.iter().map(off).sum::<f64>() / frame.particles.len() as f64
+        };
+        let start = spread(&world);
+        world.input(Action::Touch { id: 1, position, radius: 2.0, strength: 5.0 }).unwrap();
+        (0..50).for_each(|_| world.advance_frame().unwrap());
+        let held = spread(&world);
+        assert!(held < 0.7 * start, "{kind}: {start} m became {held} m");
+        world.input(Action::TouchUp { id: 1 }).unwrap();
+        world.advance_frame().unwrap();
+        assert_eq!(world.record().len(), 2, "{kind}");
+        assert!(world.input(Action::Touch { id: 1, position, radius: 0.0, strength: 5.0 }).is_err());
+    }
+}

@@ -131,3 +131,33 @@ fn cases_have_names_of_their_own_and_slips_find_them() {
 fn drops_meet_their_plate_at_the_angle_of_its_adhesion() {
     validate("contact-angle");
 }
+
+#[test]
+fn a_pair_of_molecules_has_the_exact_forces() {
+    validate("lj-pair");
+}
+
+#[test]
+fn two_molecules_swing_with_their_exact_period() {
+    validate("lj-dimer");
+}
+
+#[test]
+fn the_energy_of_molecules_goes_off_with_the_fourth_power_of_the_step() {
+    validate("lj-energy");
+}
+
+#[test]
+fn friction_slows_molecules_exactly() {
+    validate("lj-friction");
+}
+
+#[test]
+fn the_liquid_of_molecules_has_the_published_energy_and_pressure() {
+    validate("lj-liquid");
+}
+
+#[test]
+fn molecules_keep_their_momentum() {
+    validate("lj-momentum");
+}

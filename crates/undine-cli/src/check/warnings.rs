@@ -16,7 +16,7 @@ const CLASH: f64 = 0.7;
 pub fn all(world: &World) -> Vec<String> {
     let scene = world.scene();
     let mut warnings = start(world);
-    let h = scene.model.sph.smoothing * scene.model.spacing;
+    let h = scene.model.support();
     warnings.extend(scene.boundaries.iter().filter_map(|wall| thin_wall(wall, h)));
     warnings.extend(short_periods(scene, h));
     warnings.extend(emitters(scene, world.walls()));

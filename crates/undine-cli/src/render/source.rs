@@ -86,7 +86,7 @@ impl Source {
             index: number,
             time: number as f64 / scene.time.frame_rate,
             spacing,
-            support: scene.model.sph.smoothing * spacing,
+            support: scene.model.support(),
             gravity: None,
             particles: read_particles(path)?,
             solids: self.read_solids(&path.with_file_name(format!("solids_{number:04}.ply")))?,

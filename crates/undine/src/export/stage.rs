@@ -91,7 +91,7 @@ impl StageWall {
 impl Stage {
     /// The stage of a scene.
     pub fn new(scene: &Scene) -> Self {
-        let support = scene.model.sph.smoothing * scene.model.spacing;
+        let support = scene.model.support();
         let wall = |b: &Boundary| StageWall {
             name: b.name.clone(),
             mesh: tessellate::wall(b, 2.0 * support),

@@ -1,5 +1,6 @@
 //! The numerical models, each behind the small [`Solver`] trait.
 
+pub mod lennard_jones;
 pub mod sph;
 pub mod springs;
 
@@ -98,7 +99,7 @@ pub struct Birth {
 pub struct StepLimit {
     /// Step, s.
     pub step: f64,
-    /// Which limit: `cfl`, `force`, `viscous`, `tension`, `solid`, `max_step`, `step`.
+    /// Which limit: `cfl`, `force`, `viscous`, `tension`, `pair`, `solid`, `max_step`, `step`.
     pub name: &'static str,
 }
 
@@ -110,7 +111,7 @@ pub struct StepLimit {
     position[0], position[1], position[2]
 )]
 pub struct Trouble {
-    /// Which term is to blame: `pressure`, `viscosity`, `tension`, `force field`, `velocity`, `springs` (then the particle is a node).
+    /// Which term is to blame: `pressure`, `viscosity`, `tension`, `pair force`, `force field`, `velocity`, `springs` (then the particle is a node).
     pub term: &'static str,
     /// Stable number of the particle.
     pub particle: u32,

@@ -1,6 +1,6 @@
 //! From a scene, a frame and a surface to a stage: what is drawn, of what, and where.
 
-use glam::{DVec3, Vec3};
+use glam::{DVec3, Vec2, Vec3};
 
 use super::cling::cling;
 use super::color::{self, Scale};
@@ -106,6 +106,11 @@ pub fn compose(view: &View, look: &Look, scale: Option<&Scale>, sky: Sky) -> Sta
         square,
         fade: (4.0 * length) as f32,
         colors: [Vec3::new(0.54, 0.53, 0.505), Vec3::new(0.40, 0.40, 0.405)],
+        picture: view.scene.and_then(|scene| {
+            let (picture, domain) = (scene.backdrop.clone()?, scene.domain.as_ref()?);
+            let (min, size) = ((domain.min - origin).as_vec3(), (domain.max - domain.min).as_vec3());
+            Some((picture, Vec2::new(min.x, min.z), Vec2::new(size.x, size.z)))
+        }),
         sun: None,
         sky: None,
     };
@@ -175,7 +180,7 @@ fn side(thickness: Option<f64>, shape: &Shape, scene: &Scene) -> f64 {
 }
 
 fn bottom(thickness: Option<f64>, shape: &Shape, scene: &Scene) -> f64 {
-    let t = thickness.unwrap_or(2.0 * scene.model.sph.smoothing * scene.model.spacing);
+    let t = thickness.unwrap_or(2.0 * scene.model.support());
     t.min(0.25 * shape.bounds().size().max_element())
 }
 

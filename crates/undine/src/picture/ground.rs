@@ -9,11 +9,16 @@ use super::random::{Random, cone_direction, cosine_direction, r2};
 use super::ray::Ray;
 use super::sky::smoothstep;
 use super::stage::{GLASS, Material, PANE_TINT, Stage};
+use super::tone::linear;
 use super::trace::Inside;
 use super::tree::Bounds;
+use crate::scene::Backdrop;
 
 /// Share of sunlight that is not bent by water and glass.
 const STRAIGHT: f32 = 0.2;
+
+/// Share of light that white paper sends back.
+const PAPER: f32 = 0.8;
 
 /// The ground plane.
 #[derive(Clone, Debug)]
@@ -26,6 +31,8 @@ pub struct Ground {
     pub fade: f32,
     /// Colours of the squares, linear.
     pub colors: [Vec3; 2],
+    /// A picture on it, and the rectangle that it covers (lowest x and z, size), m.
+    pub picture: Option<(Backdrop, Vec2, Vec2)>,
     /// Sunlight that arrives, as a share of the full sun.
     pub sun: Option<LightMap>,
     /// Skylight that arrives, as a share of the open sky.
@@ -108,6 +115,13 @@ impl LightMap {
 impl Ground {
     /// Albedo at a place seen with a footprint of `width` m; the squares blur before they alias.
     pub fn albedo(&self, p: Vec3, width: f32) -> Vec3 {
+        if let Some((picture, min, size)) = &self.picture {
+            let q = (Vec2::new(p.x, p.z) - *min) / *size;
+            if q.cmpge(Vec2::ZERO).all() && q.cmple(Vec2::ONE).all() {
+                let color = |c: [u8; 3]| Vec3::from(c.map(linear)) * PAPER;
+                return picture.around(q.x, q.y).iter().map(|&(c, share)| share * color(c)).sum();
+            }
+        }
         let q = Vec2::new(p.x, p.z) / self.square;
         let w = (width / self.square).max(1e-4);
         // Box-filtered checker: the integral of a square wave over the footprint, along each axis.

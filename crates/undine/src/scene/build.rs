@@ -5,10 +5,12 @@ use std::f64::consts::PI;
 
 use glam::DVec3;
 
+use super::backdrop::build_backdrop;
 use super::build_event::build_events;
 use super::build_shape::ShapeBuilder;
 use super::build_solid::build_solids;
 use super::check::short;
+use super::lennard_jones::build_lennard_jones;
 use super::read::Reader;
 use super::shape::Shape;
 use super::spec::{MAX_FRAMES, SMOOTHING};
@@ -36,11 +38,16 @@ pub fn build_scene(file: &Reader, shapes: &ShapeBuilder) -> Scene {
         surface: build_surface(&file.table("surface")),
         volume: file.maybe_table("volume").map(|volume| volume::build_volume(&volume)),
         camera: file.maybe_table("camera").map(|camera| build_camera(&camera)),
+        backdrop: None,
         model,
         fluids,
         solids,
     };
     check_mass(&file.table("model"), &scene);
+    scene.backdrop = file.maybe_table("backdrop").and_then(|backdrop| {
+        let floor = scene.domain.as_ref().is_some_and(|d| !d.periodic[1] && !d.open.contains(&(1, false)));
+        build_backdrop(&backdrop, floor, shapes)
+    });
     scene.events = build_events(&file.tables("event"), Some(&scene));
     scene
 }
@@ -98,11 +105,12 @@ fn build_model(model: &Reader) -> Model {
             viscous_step: chosen(model.text("viscous_step"), &ViscousStep::NAMES, &ViscousStep::ALL),
             integrator: chosen(model.text("integrator"), &Integrator::NAMES, &Integrator::ALL),
         },
+        lennard_jones: build_lennard_jones(model, spacing),
     }
 }
 
 /// What a word of a choice stands for; the first where the check has found fault with it.
-fn chosen<T: Copy>(word: &str, names: &[&str], all: &[T]) -> T {
+pub fn chosen<T: Copy>(word: &str, names: &[&str], all: &[T]) -> T {
     all[names.iter().position(|n| *n == word).unwrap_or(0)]
 }
 
@@ -131,7 +139,8 @@ fn build_domain(domain: &Reader, model: &Model) -> Domain {
     check_corners(domain, min, max);
     let periodic = domain.flags("periodic");
     let open: Vec<_> = domain.words("open").into_iter().filter_map(parse_side).collect();
-    let support = model.sph.smoothing * model.spacing;
+    // Lists of neighbours reach a little farther than the cut-off.
+    let support = model.support() * if model.kind == ModelKind::LennardJones { 1.06 } else { 1.0 };
     // On a shorter axis a particle would see another one twice.
     let (shortest, longest) = (2.0 * support, LONGEST_PERIOD * support);
     for (axis, name) in ["x", "y", "z"].into_iter().enumerate().filter(|(axis, _)| periodic[*axis]) {

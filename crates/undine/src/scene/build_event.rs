@@ -36,6 +36,17 @@ fn build_action(entry: &Reader) -> Action {
             strength: brush.number("strength"),
         };
     }
+    if let Some(touch) = entry.maybe_table("touch") {
+        return Action::Touch {
+            id: touch.integer("id") as u32,
+            position: touch.vector("position"),
+            radius: touch.number("radius"),
+            strength: touch.number("strength"),
+        };
+    }
+    if entry.has("touch_up") {
+        return Action::TouchUp { id: entry.integer("touch_up") as u32 };
+    }
     if let Some(press) = entry.maybe_table("switch") {
         return Action::Switch { name: press.text("name").into(), on: press.flag("on") };
     }
@@ -60,6 +71,13 @@ pub fn events_to_toml(events: &[Event]) -> String {
                 vector(*velocity),
             ),
             Action::BrushUp { id } => writeln!(text, "[[event]]\ntime = {:?}\nbrush_up = {id}\n", event.time),
+            Action::Touch { id, position, radius, strength } => writeln!(
+                text,
+                "[[event]]\ntime = {:?}\ntouch = {{ id = {id}, position = {}, radius = {radius:?}, strength = {strength:?} }}\n",
+                event.time,
+                vector(*position),
+            ),
+            Action::TouchUp { id } => writeln!(text, "[[event]]\ntime = {:?}\ntouch_up = {id}\n", event.time),
             Action::Switch { name, on } => writeln!(
                 text,
                 "[[event]]\ntime = {:?}\nswitch = {{ name = {}, on = {on} }}\n",

@@ -131,6 +131,16 @@ fn event_node(event: &Event) -> Node {
             ]),
         ),
         Action::BrushUp { id } => ("brush_up", integer(*id)),
+        Action::Touch { id, position, radius, strength } => (
+            "touch",
+            table([
+                ("id", integer(*id)),
+                ("position", numbers(&position.to_array())),
+                ("radius", node(Data::Float(*radius))),
+                ("strength", node(Data::Float(*strength))),
+            ]),
+        ),
+        Action::TouchUp { id } => ("touch_up", integer(*id)),
         Action::Switch { name, on } => {
             ("switch", table([("name", text(name)), ("on", node(Data::Flag(*on)))]))
         }

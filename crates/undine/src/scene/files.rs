@@ -4,6 +4,7 @@ use std::path::Path;
 
 use glam::DVec3;
 
+use super::backdrop::Backdrop;
 use super::made;
 use super::mesh::TriMesh;
 use super::shape::Heightfield;
@@ -27,6 +28,10 @@ pub trait Files {
     }
     /// Reads a height map.
     fn heightfield(&self, path: &Path, origin: DVec3, size: [f64; 2]) -> Result<Heightfield, String>;
+    /// Reads a picture.
+    fn backdrop(&self, _path: &Path) -> Result<Backdrop, String> {
+        Err("files cannot be read here".into())
+    }
 }
 
 /// Scale, then rotation, then translation of a mesh.
@@ -61,6 +66,10 @@ impl Files for Disk {
 
     fn heightfield(&self, path: &Path, origin: DVec3, size: [f64; 2]) -> Result<Heightfield, String> {
         Heightfield::load(path, origin, size).map_err(|error| error.to_string())
+    }
+
+    fn backdrop(&self, path: &Path) -> Result<Backdrop, String> {
+        Backdrop::load(path)
     }
 }
 

@@ -61,6 +61,8 @@ pub static SCENE: Table = Table {
             "Draws the fluid as a volume instead of a surface, and how. See `docs/volumes.md`."),
         key("camera", Kind::Table(&CAMERA), Absent("frames the scene by itself"), "",
             "Where the picture is taken from."),
+        key("backdrop", Kind::Table(&BACKDROP), Absent("a checkered ground"), "",
+            "A picture on the floor of the domain, seen through the fluid."),
     ],
     groups: &[],
 };
@@ -146,8 +148,32 @@ static MODEL: Table = Table {
             "Leap-frog in its kick-drift-kick form, or velocity Verlet, in which forces see the velocities of the end of the step and Bayraktar's two limits hold besides."),
         key("walls", Choice(&super::WallKind::NAMES), Word("particles"), "",
             "What keeps fluid out of walls. `particles`: boundary particles, with the fluid's pressure gone on behind them, on walls that it sticks to (no-slip, or adhesion), smooth layers on those it slips along. `evolved-density` and `lennard-jones`: boundary particles on all bodies, with a density of their own or repelling by distance. `layers`: no particles. With `kernels = \"mueller\"` always `layers`."),
+        key("cohesion", Number(range(1e-6, 1e3)), Num(0.01), "",
+            "lennard-jones: depth ε of the pair well, × m v² with v the greatest expected speed. Raising it makes the fluid stiffer and lumpier and shortens the steps."),
+        key("epsilon", Number(POSITIVE), Absent("from cohesion"), "J",
+            "lennard-jones: depth ε of the pair well, by hand."),
+        key("sigma", Number(LENGTH), Absent("spacing / 2^(1/6)"), "m",
+            "lennard-jones: distance σ at which the pair potential is zero, by hand; from half to twice the spacing. Raising it spreads the fluid."),
+        key("cutoff", Number(range(1.13, 10.0)), Num(2.5), "× σ",
+            "lennard-jones: distance beyond which particles do not feel each other. Raising it costs about its cube."),
+        key("shifted", Choice(&super::Shifted::NAMES), Word("force"), "",
+            "lennard-jones: what falls to zero at the cut-off without a jump, the force or only the potential."),
+        key("drag", Number(range(0.0, 1e9)), Num(0.1), "1/s",
+            "lennard-jones: rate ζ/m at which friction stops a particle. Raising it slows the fluid as if under water."),
+        key("friction", Number(NOT_NEGATIVE), OTHER, "kg/s",
+            "lennard-jones: coefficient ζ of friction, by hand, instead of `drag`."),
+        key("damping", Number(range(0.0, 10.0)), Num(0.3), "",
+            "lennard-jones: friction between particles along the line that joins them, as share of the critical one. Raising it splashes less; 0 keeps energy, and the fluid boils where it falls deep. Without inertia there is none."),
+        key("temperature", Number(range(0.0, 1e6)), Num(0.0), "ε/k_B",
+            "lennard-jones: temperature that a thermostat holds at the rate of friction. Raising it melts lumps; from about 1.1 on the fluid boils."),
+        key("dynamics", Choice(&super::Dynamics::NAMES), Word("inertia"), "",
+            "lennard-jones: with inertia, or Lee's balance of forces and friction (eq. 6), in which nothing flies on by itself."),
     ],
-    groups: &[Group { keys: &["smoothing", "h"], required: false }],
+    groups: &[
+        Group { keys: &["smoothing", "h"], required: false },
+        Group { keys: &["cohesion", "epsilon"], required: false },
+        Group { keys: &["drag", "friction"], required: false },
+    ],
 };
 
 /// A fluid.
@@ -371,10 +397,12 @@ pub static EVENT: Table = Table {
         key("time", Number(CLOCK), Required, "s", "When."),
         key("brush", Kind::Table(&BRUSH), OTHER, "", "Puts a brush down or moves it."),
         key("brush_up", Integer(0, u32::MAX as u64), OTHER, "", "Lifts the brush of this id."),
+        key("touch", Kind::Table(&TOUCH), OTHER, "", "Puts a finger on the fluid or moves it: it gathers a drop there."),
+        key("touch_up", Integer(0, u32::MAX as u64), OTHER, "", "Lifts the finger of this id."),
         key("switch", Kind::Table(&PRESS), OTHER, "", "Turns a switch on or off."),
         key("set", Kind::Table(&SET), OTHER, "", "Changes a number while running."),
     ],
-    groups: &[Group { keys: &["brush", "brush_up", "switch", "set"], required: true }],
+    groups: &[Group { keys: &["brush", "brush_up", "touch", "touch_up", "switch", "set"], required: true }],
 };
 
 static BRUSH: Table = Table {
@@ -387,6 +415,19 @@ static BRUSH: Table = Table {
         key("radius", Number(LENGTH), Required, "m", "Radius of influence."),
         key("strength", Number(NOT_NEGATIVE), Num(10.0), "1/s",
             "How fast the fluid takes on the brush's velocity. Raising it drags harder."),
+    ],
+    groups: &[],
+};
+
+static TOUCH: Table = Table {
+    name: "touch",
+    doc: "A finger held on the fluid, which gathers what is within its radius into a drop.",
+    keys: &[
+        key("id", Integer(0, u32::MAX as u64), Num(0.0), "", "Which finger."),
+        key("position", Vector(PLACE), Required, "m", "Where."),
+        key("radius", Number(LENGTH), Required, "m", "How far it is felt. Raising it gathers more."),
+        key("strength", Number(SPEED), Num(20.0), "m/s²",
+            "Greatest acceleration towards it, a third of the radius off. Raising it gathers faster; negative pushes away."),
     ],
     groups: &[],
 };
@@ -461,6 +502,16 @@ static CAMERA: Table = Table {
         key("fov", Number(range(1.0, 170.0)), Num(40.0), "°", "Vertical field of view. Raising it shows more."),
     ],
     groups: &[],
+};
+
+static BACKDROP: Table = Table {
+    name: "backdrop",
+    doc: "A picture that covers the floor of the domain, its upper edge at the far end (-z).",
+    keys: &[
+        key("file", Text, OTHER, "", "A PNG file, relative to the scene file's folder."),
+        key("make", Choice(&["face"]), OTHER, "", "A picture of the program: a face."),
+    ],
+    groups: &[Group { keys: &["file", "make"], required: true }],
 };
 
 static SHAPE: Table = Table {

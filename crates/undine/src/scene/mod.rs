@@ -4,6 +4,7 @@
 //! the checks, the "did you mean" and the JSON Schema all follow.
 
 pub mod aabb;
+mod backdrop;
 mod build;
 mod build_event;
 mod build_shape;
@@ -19,6 +20,7 @@ pub mod fill;
 pub mod heightfield;
 #[rustfmt::skip] // a table reads better as one
 mod keys;
+mod lennard_jones;
 mod load;
 pub mod made;
 pub mod mesh;
@@ -38,9 +40,12 @@ mod tests;
 mod triangle;
 mod volume;
 
+pub use backdrop::Backdrop;
 pub use build_event::events_to_toml;
 pub use check_event::Settable;
 pub use error::{EventError, Problem, SceneError};
+pub(crate) use lennard_jones::SIGMA;
+pub use lennard_jones::{Dynamics, LennardJonesOptions, Shifted};
 pub use load::{Loaded, load_events, parse_events};
 pub use schema::{reference_markdown, schema};
 pub use surface_method::SurfaceMethod;
@@ -84,6 +89,8 @@ pub struct Scene {
     pub volume: Option<Volume>,
     /// Where the picture is taken from; `None` frames the scene by itself.
     pub camera: Option<Camera>,
+    /// A picture on the floor.
+    pub backdrop: Option<Backdrop>,
 }
 
 /// How long the scene runs and how often it is written.
@@ -147,6 +154,18 @@ pub struct Model {
     pub jitter: f64,
     /// Dials of the `sph` model.
     pub sph: SphOptions,
+    /// Dials of the `lennard-jones` model.
+    pub lennard_jones: LennardJonesOptions,
+}
+
+impl Model {
+    /// How far particles feel each other, m.
+    pub fn support(&self) -> f64 {
+        match self.kind {
+            ModelKind::Sph | ModelKind::Mac => self.sph.smoothing * self.spacing,
+            ModelKind::LennardJones => self.lennard_jones.cutoff * self.lennard_jones.sigma,
+        }
+    }
 }
 
 /// Dials of the `sph` model.
@@ -551,6 +570,22 @@ pub enum Action {
     /// Lifts a brush.
     BrushUp {
         /// Which brush.
+        id: u32,
+    },
+    /// Puts a finger on the fluid, or moves it.
+    Touch {
+        /// Which finger.
+        id: u32,
+        /// Where, m.
+        position: DVec3,
+        /// How far it is felt, m.
+        radius: f64,
+        /// Greatest acceleration towards it, m/s²; negative pushes away.
+        strength: f64,
+    },
+    /// Lifts a finger.
+    TouchUp {
+        /// Which finger.
         id: u32,
     },
     /// Turns a switch on or off.

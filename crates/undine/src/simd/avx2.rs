@@ -117,6 +117,10 @@ impl Lanes for Avx2 {
         unsafe { _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_LT_OQ>(self.0, o.0)) as u32 }
     }
     #[inline(always)]
+    fn where_below(self, a: Self, b: Self) -> Self {
+        Avx2(unsafe { _mm256_and_ps(_mm256_cmp_ps::<_CMP_LT_OQ>(a.0, b.0), self.0) })
+    }
+    #[inline(always)]
     fn sum(self) -> f32 {
         unsafe {
             let q = _mm_add_ps(_mm256_castps256_ps128(self.0), _mm256_extractf128_ps::<1>(self.0));

@@ -123,6 +123,10 @@ impl Lanes for Avx512 {
         unsafe { _mm512_mask_cmp_ps_mask::<_CMP_LT_OQ>(((1u32 << n) - 1) as u16, self.0, o.0).into() }
     }
     #[inline(always)]
+    fn where_below(self, a: Self, b: Self) -> Self {
+        Avx512(unsafe { _mm512_maskz_mov_ps(_mm512_cmp_ps_mask::<_CMP_LT_OQ>(a.0, b.0), self.0) })
+    }
+    #[inline(always)]
     fn sum(self) -> f32 {
         unsafe {
             let half = _mm256_add_ps(_mm512_castps512_ps256(self.0), _mm512_extractf32x8_ps::<1>(self.0));

@@ -135,6 +135,11 @@ impl Particles {
         grid.sort(position, &mut self.scratch.key, &mut self.scratch.order);
     }
 
+    /// Where each particle was before the last sort: `order()[k]` is the one that came k-th.
+    pub fn order(&self) -> &[u32] {
+        &self.scratch.order
+    }
+
     /// Lays `grid` over the particles and sorts them by its cells.
     ///
     /// Accelerations are lost, unless they are kept.

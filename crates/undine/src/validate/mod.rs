@@ -13,6 +13,7 @@ mod floating;
 mod lab;
 mod lattice;
 mod layers;
+mod molecules;
 mod mueller;
 mod pipe;
 mod profile;
@@ -206,6 +207,42 @@ pub fn cases() -> &'static [Case] {
             model: "volume",
             what: "pictures of a volume: a pre-integrated table against plain sampling (Engel 2001)",
             run: slices::run,
+        },
+        Case {
+            name: "lj-pair",
+            model: "lennard-jones",
+            what: "force and potential of a pair against exact values",
+            run: molecules::pair,
+        },
+        Case {
+            name: "lj-dimer",
+            model: "lennard-jones",
+            what: "period of two particles about their distance of rest",
+            run: molecules::dimer,
+        },
+        Case {
+            name: "lj-energy",
+            model: "lennard-jones",
+            what: "error of the energy without friction against its fourth-order fall (Allen & Tildesley 2017)",
+            run: molecules::energy,
+        },
+        Case {
+            name: "lj-friction",
+            model: "lennard-jones",
+            what: "final speed and decay under friction",
+            run: molecules::friction,
+        },
+        Case {
+            name: "lj-liquid",
+            model: "lennard-jones",
+            what: "energy and pressure of the liquid (NIST, Lennard-Jones benchmarks)",
+            run: molecules::liquid,
+        },
+        Case {
+            name: "lj-momentum",
+            model: "lennard-jones",
+            what: "momentum of isolated and colliding drops",
+            run: molecules::momentum,
         },
     ];
     CASES

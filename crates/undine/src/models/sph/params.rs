@@ -7,7 +7,7 @@ use std::f64::consts::PI;
 
 use crate::kernels::{Cored, Kernel, Poly6, lattice_sum};
 use crate::models::StepLimit;
-use crate::scene::{Force, Integrator, Kernels, Scene, ViscousStep, WallKind};
+use crate::scene::{Action, Force, Integrator, Kernels, Scene, ViscousStep, WallKind};
 
 /// One fluid in the solver's terms.
 #[derive(Clone, Debug, PartialEq)]
@@ -251,7 +251,7 @@ fn driven(scene: &Scene, a: f64, extent: f64) -> f64 {
 
 /// The greatest speed to expect: what a fall through the scene, the fluids' own motion, inflow, walls, brushes
 /// and tension can bring about.
-fn expected_speed(scene: &Scene) -> f64 {
+pub fn expected_speed(scene: &Scene) -> f64 {
     let g = scene.gravity.length();
     let up = if g > 0.0 { -scene.gravity / g } else { glam::DVec3::Y };
     // Extent along gravity from the highest source of fluid down to the lowest place it can reach.
@@ -309,8 +309,13 @@ fn expected_speed(scene: &Scene) -> f64 {
         };
     }
     for e in &scene.events {
-        if let crate::scene::Action::Brush { velocity, .. } = &e.action {
-            v2 = v2.max(velocity.length_squared());
+        match &e.action {
+            Action::Brush { velocity, .. } => v2 = v2.max(velocity.length_squared()),
+            // Falling through its field, ∫ 27/4 q(1-q)² dq = 9/16 of strength × radius.
+            Action::Touch { radius, strength, .. } => {
+                v2 = v2.max(1.125 * strength.abs() * radius.min(extent));
+            }
+            _ => {}
         }
     }
     // If nothing drives it, crossing itself once in the scene's time is as fast as it can matter.

@@ -90,6 +90,10 @@ fn any_action() -> impl Strategy<Value = Action> {
             }
         ),
         any::<u32>().prop_map(|id| Action::BrushUp { id }),
+        (any::<u32>(), vector(), number(), number()).prop_map(|(id, position, radius, strength)| {
+            Action::Touch { id, position, radius, strength }
+        }),
+        any::<u32>().prop_map(|id| Action::TouchUp { id }),
         (name, any::<bool>()).prop_map(|(name, on)| Action::Switch { name, on }),
         (prop::sample::select(keys), prop::collection::vec(number(), 0..=4))
             .prop_map(|(key, value)| Action::Set { key, value }),

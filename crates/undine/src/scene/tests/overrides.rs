@@ -78,11 +78,15 @@ fn any_event() -> impl Strategy<Value = Event> {
     let speed = prop::array::uniform3(-1e5..1e5f64).prop_map(DVec3::from);
     let tiny = prop_oneof![Just(f64::MIN_POSITIVE), Just(5e-324), Just(0.1 + 0.2), 1e-9..1e6f64];
     let action = prop_oneof![
-        (any::<u32>(), place, speed, tiny.clone(), tiny).prop_map(
+        (any::<u32>(), place.clone(), speed, tiny.clone(), tiny.clone()).prop_map(
             |(id, position, velocity, radius, strength)| {
                 Action::Brush { id, position, velocity, radius, strength }
             }
         ),
+        (any::<u32>(), place, tiny, -1e5..1e5f64).prop_map(|(id, position, radius, strength)| {
+            Action::Touch { id, position, radius, strength }
+        }),
+        any::<u32>().prop_map(|id| Action::TouchUp { id }),
         any::<u32>().prop_map(|id| Action::BrushUp { id }),
         ("[^\\p{Cc},\"]{0,20}[a-zé]", any::<bool>()).prop_map(|(name, on)| Action::Switch { name, on }),
         ("\\PC{0,20}", prop::collection::vec(-1e15..1e15f64, 1..=3))

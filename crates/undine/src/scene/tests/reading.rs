@@ -14,7 +14,7 @@ fn an_unknown_key_is_shown_in_its_line_with_the_nearest_name() {
         error.to_string(),
         "dam.toml:3:1: unknown key `gravty`\n  |\n3 | gravty = [0, -9.81, 0]\n  | ^^^^^^ expected one of: title, \
          gravity, time, domain, model, fluid, boundary, solid, emitter, outflow, force, probe, event, surface, volume, \
-         camera; did you mean `gravity`?"
+         camera, backdrop; did you mean `gravity`?"
     );
     let problem = &error.problems()[0];
     assert_eq!((&problem.file[..], &problem.key[..]), ("dam.toml", "gravty"));
@@ -87,7 +87,13 @@ fn every_key_reaches_the_scene() {
     assert_eq!((scene.probes[0].axis, scene.probes[1].fluid, scene.probes[2].body), (2, Some(1), Some(0)));
     assert_eq!(scene.probes[1].name, "flow");
     let times: Vec<_> = scene.events.iter().map(|event| event.time).collect();
-    assert_eq!(times, [0.25, 0.5, 0.75, 0.8, 0.9, 1.0]);
+    assert_eq!(times, [0.25, 0.5, 0.75, 0.8, 0.9, 1.0, 1.5, 1.75]);
+    assert!(matches!(scene.events[6].action, Action::Touch { id: 2, strength: -4.0, .. }));
+    assert_eq!(scene.events[7].action, Action::TouchUp { id: 2 });
+    let molecules = &scene.model.lennard_jones;
+    assert_eq!((molecules.epsilon, molecules.sigma, molecules.friction), (Some(1e-6), 0.04, Some(0.01)));
+    assert_eq!((molecules.shifted, molecules.dynamics), (Shifted::Potential, Dynamics::Overdamped));
+    assert!(scene.backdrop.is_some());
     assert_eq!(scene.surface.method, SurfaceMethod::MarkerCount);
     assert_eq!(scene.camera.unwrap().fov, 35.0);
     let volume = scene.volume.unwrap();
@@ -208,7 +214,7 @@ const WRONG: &[(&str, &[&str])] = &[
         &["cannot have the shape `sphere`", "one of: box, disc, mesh"],
     ),
     ("[[probe]]\nkind = 'body'\nbody = 'ball'", &["there is no solid `ball`", "the scene has none"]),
-    ("[[event]]\ntime = 1", &["exactly one of: brush, brush_up, switch, set"]),
+    ("[[event]]\ntime = 1", &["exactly one of: brush, brush_up, touch, touch_up, switch, set"]),
     (
         "[[event]]\ntime = 1\nset = { key = 'fluid.fluid.viscositi', value = 1 }",
         &["settable key", "did you mean `fluid.fluid.viscosity`?"],

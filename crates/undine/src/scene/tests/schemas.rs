@@ -181,7 +181,7 @@ fn every_key_is_documented_and_the_full_scene_uses_it() {
             assert!(key.doc.ends_with('.'), "{}.{}", table.name, key.name);
             let word = |c: char| !(c.is_alphanumeric() || c == '_');
             let used = [FULL, MADE].iter().any(|text| text.split(word).any(|part| part == key.name))
-                || ["smoothing", "center"].contains(&key.name);
+                || ["smoothing", "center", "cohesion", "drag"].contains(&key.name);
             assert!(used, "full.toml does not use {}.{}", table.name, key.name);
             if let crate::scene::spec::Kind::Table(inner) | crate::scene::spec::Kind::Tables(inner, _) =
                 key.kind
