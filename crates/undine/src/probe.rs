@@ -61,7 +61,7 @@ fn parts(kind: ProbeKind) -> &'static [&'static str] {
 impl Probes {
     /// The probes of a scene.
     pub fn new(scene: &Scene) -> Self {
-        let spacing = scene.model.spacing;
+        let spacing = scene.model.particle_spacing();
         let first = scene.fluids.first().map_or(1.0, |f| f.density);
         let mass = |density: f64| match scene.model.sph.mass {
             Some(m) => m * density / first,
