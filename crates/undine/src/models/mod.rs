@@ -1,5 +1,6 @@
 //! The numerical models, each behind the small [`Solver`] trait.
 
+pub mod mac;
 pub mod sph;
 pub mod springs;
 

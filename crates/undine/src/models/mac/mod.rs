@@ -1,0 +1,3 @@
+//! Liquid on a staggered grid of cells.
+
+pub mod poisson;
