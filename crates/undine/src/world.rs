@@ -253,6 +253,11 @@ impl World {
         self.solver.walls()
     }
 
+    /// Named numbers about the solver's last step: iterations, errors.
+    pub fn diagnostics(&self) -> Vec<(&'static str, f64)> {
+        self.solver.diagnostics()
+    }
+
     /// The walls as posed now.
     pub fn walls(&self) -> &Walls {
         &self.walls

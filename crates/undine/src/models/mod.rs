@@ -58,6 +58,11 @@ pub trait Solver: Send {
         None
     }
 
+    /// Named numbers about the last step, for those who watch: iterations of solvers, errors.
+    fn diagnostics(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
+
     /// Number of boundary particles.
     fn walls(&self) -> usize {
         0

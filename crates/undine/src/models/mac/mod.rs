@@ -192,6 +192,19 @@ impl Mac {
         pressure::divergence(&self.layout, cuts, &self.liquid, &self.u, &mut out)
     }
 
+    /// Volume under the liquid's surface at the start of the last step, m³; spray is not counted.
+    pub fn volume(&self) -> f64 {
+        let Some(cuts) = &self.cuts else { return 0.0 };
+        let (layout, liquid) = (&self.layout, &self.liquid);
+        let [nx, ny, nz] = layout.n;
+        let row = |r: usize| {
+            let first = layout.at([0, r % ny, r / ny]);
+            let share = |i: usize| f64::from(cuts.volume[i] * (liquid.depth[i] + 0.5).clamp(0.0, 1.0));
+            (first..first + nx).map(share).sum::<f64>()
+        };
+        (0..ny * nz).map(row).sum::<f64>() * layout.volume()
+    }
+
     /// Layers of air that need velocities: as far as markers get in a step, and the nodes around them.
     fn layers(&self) -> usize {
         (COURANT * self.cfl).ceil() as usize + 2
@@ -615,6 +628,17 @@ impl Solver for Mac {
             _ => return false,
         }
         true
+    }
+
+    fn diagnostics(&self) -> Vec<(&'static str, f64)> {
+        vec![
+            ("pressure iterations", self.pressure.report.iterations as f64),
+            ("pressure residual", self.pressure.report.residual),
+            ("viscosity iterations", self.viscosity.iterations as f64),
+            ("even iterations", self.even.iterations as f64),
+            ("divergence × step", self.greatest_divergence() * self.kick),
+            ("volume", self.volume()),
+        ]
     }
 
     fn save(&self, out: &mut CheckpointWriter) -> std::io::Result<()> {

@@ -12,6 +12,9 @@ use super::transfer::Faces;
 /// Volume that a cell may gain or lose in a step, as a share: what the pressure solve is stopped at.
 pub const TOLERANCE: f64 = 1e-4;
 
+/// The farthest cell is off by at most so many times the root mean square.
+const OUTLIER: f64 = 10.0;
+
 /// Most iterations of a solve.
 const MOST: usize = 400;
 
@@ -97,13 +100,19 @@ impl Pressure {
         u: &mut Faces,
         [before, dt]: [f64; 2],
     ) {
-        let greatest = divergence(layout, cuts, liquid, u, &mut self.b);
+        divergence(layout, cuts, liquid, u, &mut self.b);
         let scale = if before > 0.0 { (dt / before) as f32 } else { 0.0 };
         self.p.par_iter_mut().zip(&self.system.diagonal).for_each(|(p, d)| {
             *p = if *d > 0.0 { *p * scale } else { 0.0 };
         });
-        let tolerance = (TOLERANCE / (greatest * dt)).clamp(1e-5, 1e-2);
         self.b.par_iter_mut().for_each(|b| *b = -*b);
+        // The solver stops by the 2-norm; no cell is farther off than some times the root mean square.
+        let part = 4096;
+        let squares = |b: &[f32]| b.iter().map(|b| f64::from(*b).powi(2)).sum::<f64>();
+        let norm = self.b.par_chunks(part).map(squares).collect::<Vec<_>>().iter().sum::<f64>().sqrt();
+        let unknowns = self.system.diagonal.par_iter().filter(|d| **d > 0.0).count() as f64;
+        let tolerance = (TOLERANCE / OUTLIER * unknowns.sqrt() / (norm * dt)).clamp(1e-6, 1e-2);
+        let tolerance = if tolerance.is_nan() { 1e-2 } else { tolerance };
         self.report = self.solver.solve(&self.system, &self.b, &mut self.p, tolerance, MOST);
         subtract_gradient(layout, cuts, liquid, &self.p, u);
     }
