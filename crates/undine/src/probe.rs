@@ -80,7 +80,7 @@ impl Probes {
             .map(|probe| Instrument {
                 start: starting_box(scene, probe.fluid),
                 column: (probe.kind == ProbeKind::Height)
-                    .then(|| Column::new(probe.position, spacing, scene.domain.as_ref())),
+                    .then(|| Column::new(probe.position, scene.model.spacing, scene.domain.as_ref())),
                 probe: probe.clone(),
             })
             .collect();

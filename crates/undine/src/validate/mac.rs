@@ -261,7 +261,7 @@ pub(super) fn u_tube(lab: &mut Lab) -> Result<(), CaseError> {
 /// before at the end, and most of the time between: spray is not under it.
 pub(super) fn volume(lab: &mut Lab) -> Result<(), CaseError> {
     let h = 1.0 / lab.either(40.0, 20.0);
-    let duration = 8.0;
+    let duration = 10.0;
     let scene = format!(
         r#"
         time = {{ duration = {duration}, frame_rate = 20 }}
@@ -280,6 +280,13 @@ pub(super) fn volume(lab: &mut Lab) -> Result<(), CaseError> {
         let y = &m.frame.particles.position;
         heights.push((m.frame.time, y.iter().map(|p| f64::from(p[1])).sum::<f64>() / y.len() as f64));
     })?;
+    // Of a pool of the same volume around the block.
+    let (area, block) = (0.4, 0.001);
+    let level = (full + block) / area;
+    let rest = (0.5 * area * level * level - 0.05 * block) / full;
+    let last: Vec<f64> = heights.iter().filter(|h| h.0 > duration - 1.0).map(|h| h.1).collect();
+    let height = last.iter().sum::<f64>() / last.len() as f64;
+    lab.check_ratio("height of the centre of mass at the end, m", height, rest, 0.02);
     let end = world.diagnostics().iter().find(|d| d.0 == "volume").map_or(f64::NAN, |d| d.1);
     lab.check_ratio("volume under the surface at the end, m³", end, full, 0.02);
     lab.plot(

@@ -96,7 +96,9 @@ fn measure(lab: &mut Lab, scene: &str) -> Result<(), CaseError> {
     let (middle, end) =
         (mean(duration / 3.0, 2.0 * duration / 3.0), mean(2.0 * duration / 3.0, f64::INFINITY));
     lab.check("kinetic energy over MgH, last third", end, 0.0, end, 1e-3);
-    lab.check("kinetic energy, last third over middle third", end / middle, 0.0, end / middle, 1.0);
+    // What is left when nothing moves but the last digits rises and falls as it likes.
+    let rise = if end < 1e-9 { 0.0 } else { end / middle };
+    lab.check("kinetic energy, last third over middle third", end / middle, 0.0, rise, 1.0);
 
     if let Some((_, divergence)) = world.diagnostics().iter().find(|d| d.0 == "divergence × step") {
         lab.check("greatest |∇·u|Δt", *divergence, 0.0, *divergence, crate::models::mac::pressure::TOLERANCE);

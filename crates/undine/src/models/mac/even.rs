@@ -14,7 +14,7 @@ use super::transfer::{Faces, velocity_and_gradient_at};
 use crate::state::markers::{Markers, Order};
 
 /// Errors of the filling that are left alone: markers at rest stay at rest.
-const SLACK: f32 = 0.03;
+const SLACK: f32 = 0.01;
 /// Share of an error that a step corrects.
 const SHARE: f32 = 0.5;
 /// Greatest error that is believed.

@@ -49,6 +49,8 @@ const COURANT: f64 = 2.0;
 const WAVES: f64 = 0.5;
 /// Faces with less mass than this, in markers, have no velocity of their own.
 const LEAST_MASS: f32 = 1e-5;
+/// Layers of faces above the surface that gain what the liquid gains.
+const ABOVE: usize = 2;
 /// Length of the trial step that finds the pressure at the start, s: any will do.
 const TRIAL: f64 = 1e-3;
 
@@ -199,7 +201,17 @@ impl Mac {
         let [nx, ny, nz] = layout.n;
         let row = |r: usize| {
             let first = layout.at([0, r % ny, r / ny]);
-            let share = |i: usize| f64::from(cuts.volume[i] * (liquid.depth[i] + 0.5).clamp(0.0, 1.0));
+            let inside = |i: usize| {
+                layout.stride.iter().enumerate().all(|(a, s)| {
+                    (liquid.wet[i - s] || cuts.open[a][i] == 0.0)
+                        && (liquid.wet[i + s] || cuts.open[a][i + s] == 0.0)
+                })
+            };
+            let share = |i: usize| {
+                let part =
+                    if liquid.wet[i] && inside(i) { 1.0 } else { (liquid.depth[i] + 0.5).clamp(0.0, 1.0) };
+                f64::from(cuts.volume[i] * part)
+            };
             (first..first + nx).map(share).sum::<f64>()
         };
         (0..ny * nz).map(row).sum::<f64>() * layout.volume()
@@ -397,8 +409,13 @@ impl Mac {
     }
 
     /// What the step gained, and velocities in air and walls.
+    ///
+    /// Markers just above the surface are not in free fall: they gain what the liquid beside them gains. In the air farther
+    /// off they fly.
     fn complete(&mut self, cuts: &Cuts) {
+        let layers = self.layers();
         let Mac { layout, liquid, u, before, known, gain, deposit, convection, .. } = self;
+        known.find(layout, cuts, |a, i| Known::beside(liquid, layout, a, i));
         for a in 0..3 {
             gain[a]
                 .par_iter_mut()
@@ -406,21 +423,30 @@ impl Mac {
                 .with_min_len(4096)
                 .for_each(|(i, g)| *g = u[a][i] - before[a][i]);
         }
+        spread(layout, known, gain, ABOVE);
         let (faces, cells) = (&deposit.faces, &deposit.cells);
         let carried = *convection != Convection::SemiLagrangian;
-        known.find(layout, cuts, |a, i| {
-            let flies = if carried {
+        let holds = |a: usize, i: usize| {
+            if carried {
                 faces[a][i][1] > LEAST_MASS
             } else {
                 cells[i] > 0.0 || cells[i - layout.stride[a]] > 0.0
-            };
-            flies || Known::beside(liquid, layout, a, i)
-        });
-        let layers = self.layers();
-        complete(&self.layout, cuts, &self.known, &mut self.u, layers);
-        if self.convection == Convection::Flip {
+            }
+        };
+        for a in 0..3 {
+            let s = layout.stride[a];
+            let each = u[a].par_iter_mut().enumerate().skip(s).with_min_len(4096);
+            each.for_each(|(i, u)| {
+                if !known.0[a][i] && cuts.open[a][i] > 0.0 && holds(a, i) {
+                    *u = before[a][i] + gain[a][i];
+                }
+            });
+        }
+        known.find(layout, cuts, |a, i| Known::beside(liquid, layout, a, i) || holds(a, i));
+        complete(layout, cuts, known, u, layers);
+        if *convection == Convection::Flip {
             // Markers see the old and the new field at the same places.
-            complete(&self.layout, cuts, &self.known, &mut self.before, 2);
+            complete(layout, cuts, known, before, 2);
         }
     }
 

@@ -66,7 +66,8 @@ impl Thick<'_> {
             return self.nu;
         }
         let m = &self.liquid.mixture;
-        let mean = match (m[i - self.layout.stride[a]][1], m[i][1]) {
+        let below = i.checked_sub(self.layout.stride[a]).map_or(0.0, |i| m[i][1]);
+        let mean = match (below, m[i][1]) {
             (0.0, v) | (v, 0.0) => v,
             (v, w) => 0.5 * (v + w),
         };
@@ -107,12 +108,27 @@ impl Thick<'_> {
         (0..3).all(|b| c[b] >= 0 && c[b] <= self.layout.n[b] as isize - 1)
     }
 
+    /// The face in the domain that is face `j`, where that wraps around its own axis.
+    #[inline(always)]
+    fn real(&self, a: usize, j: usize) -> usize {
+        let layout = self.layout;
+        if !layout.periodic[a] {
+            return j;
+        }
+        match layout.cell(j)[a] {
+            -1 => j + layout.n[a] * layout.stride[a],
+            c if c == layout.n[a] as isize => j - layout.n[a] * layout.stride[a],
+            _ => j,
+        }
+    }
+
     /// Whether viscosity acts on a face: it has a velocity, and liquid beside it.
     #[inline(always)]
     fn acts(&self, a: usize, i: usize) -> bool {
+        let below = i.checked_sub(self.layout.stride[a]);
         self.known.0[a][i]
             && self.cuts.behind[a][i] == Behind::Open
-            && Known::beside(self.liquid, self.layout, a, i)
+            && (self.liquid.wet[i] || below.is_some_and(|i| self.liquid.wet[i]))
     }
 }
 
@@ -219,7 +235,7 @@ impl Implicit {
                                 Link::Face(k) => {
                                     let k = k * mass * dt;
                                     diagonal[c] += k;
-                                    if !thick.acts(a, j) {
+                                    if !thick.acts(a, thick.real(a, j)) {
                                         b[c] += k * old[j];
                                     } else if j > i {
                                         plus[axis] = k;
