@@ -23,6 +23,7 @@ use kernels::{Colour, Split};
 /// Equations of the pressure: symmetric, seven points, on a box of cells with x running fastest.
 ///
 /// Row i is `diagonal[i]` p_i - Σ coupling · p_neighbour = b_i, with a diagonal that is the sum of the couplings or more.
+/// It is taken for just the sum if it is above it by no more than 1e-6 of itself: that is rounding.
 #[derive(Clone, Debug, Default)]
 pub struct System {
     /// Number of cells along x, y, z.
@@ -49,6 +50,9 @@ pub struct Report {
 /// Below this part of the last residual taken in double precision, the one that is carried on in single precision is no
 /// longer trusted.
 const TRUST: f64 = 1e-4;
+
+/// An excess below this part of the diagonal is the rounding of the diagonal.
+const ROUNDING: f32 = 1e-6;
 
 /// Solver that keeps its memory from one solution to the next (but no numbers: the answer depends only on what is
 /// given).
@@ -181,6 +185,7 @@ impl Poisson {
                     let d = d * scale;
                     let d = if d > f32::MIN_POSITIVE { d } else { 0.0 };
                     level.diagonal[c][at] = d;
+                    level.excess[c][at] = ROUNDING * system.diagonal[i] * scale;
                     level.inverse[c][at] = if d > 0.0 { 1.0 / d } else { 0.0 };
                     for axis in 0..3 {
                         level.plus[axis][c][at] = plus[axis];
@@ -251,7 +256,7 @@ impl Poisson {
         for c in 0..2 {
             let k = Colour::of(&level.plus, &level.diagonal, &level.inverse, level.stride, c);
             let x = [&self.trial[c][..], &self.trial[1 - c][..]];
-            square += kernels::residual(&level.groups, &k, &self.b[c], x, &mut level.b[c]);
+            square += kernels::residual(&level.groups, &k, &level.excess[c], &self.b[c], x, &mut level.b[c]);
         }
         self.singular.project(level.b.both_mut(), |v| v as f32);
         square.sqrt()
@@ -281,12 +286,9 @@ impl Poisson {
             let mut left = sure;
             while left > aim && iterations < most {
                 let rz = self.hierarchy.cycle();
-                let level = &self.hierarchy.levels[0];
                 let beta = match replaced {
                     false => rz / before,
-                    // Not the usual form, which relies on the residual that was replaced.
-                    true if self.pq > 0.0 => -kernels::dot(&level.groups, &level.x, &self.q) / self.pq,
-                    true => 0.0,
+                    true => self.turn_after_replacement(rz),
                 };
                 replaced = false;
                 match self.step(rz, beta) {
@@ -313,6 +315,14 @@ impl Poisson {
             }
         }
         Report { iterations, residual: sure / norm }
+    }
+
+    /// β after the residual was replaced, on which the usual form relies: p turns away from its last direction, unless
+    /// that is where the replaced residual points (then the last step was not exact, and must be repeated).
+    fn turn_after_replacement(&self, rz: f64) -> f64 {
+        let level = &self.hierarchy.levels[0];
+        let zq = kernels::dot(&level.groups, &level.x, &self.q);
+        if zq * zq < 0.1 * self.pq * rz { -zq / self.pq } else { 0.0 }
     }
 
     /// One step of the conjugate gradient with z in x of the finest level; the norm of r after it, or nothing if it fails.

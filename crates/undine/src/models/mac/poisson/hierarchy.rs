@@ -13,9 +13,6 @@ use super::level::{LANES, Level};
 /// lengthened. (The preconditioner stays positive for any factor, see `Hierarchy::cycle`.)
 const OVERCORRECTION: f32 = 1.8;
 
-/// An excess below this part of the diagonal is the rounding of the diagonal.
-const ROUNDING: f32 = 1e-6;
-
 /// The levels, from the finest on.
 pub(super) struct Hierarchy {
     pub(super) levels: Vec<Level>,
@@ -163,7 +160,7 @@ impl Level {
         all
     }
 
-    /// What the diagonal has above the couplings.
+    /// What the diagonal has above the couplings, if more than `excess` has so far: the rounding of the diagonal.
     fn find_excess(&mut self) {
         for z in 0..self.size[2] {
             for y in 0..self.size[1] {
@@ -173,7 +170,7 @@ impl Level {
                         let d = self.diagonal[c][at];
                         self.excess[c][at] = if d > 0.0 {
                             let excess = d - self.couplings(c, at, (c + y + z) & 1);
-                            if excess > ROUNDING * d { excess } else { 0.0 }
+                            if excess > self.excess[c][at] { excess } else { 0.0 }
                         } else {
                             0.0
                         };

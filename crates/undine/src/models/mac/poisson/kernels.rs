@@ -5,7 +5,7 @@ use std::ops::{Index, IndexMut};
 use rayon::prelude::*;
 
 use super::level::LANES;
-use crate::simd::{Eight, Lanes, Portable};
+use crate::simd::{Eight, Portable};
 
 /// A vector over the cells of a level: the slots of either colour.
 #[derive(Clone, Default)]
@@ -279,6 +279,7 @@ fn turn_in<L: Eight>(groups: &[u32], beta: f32, z: &[f32], p: Out) -> f64 {
 pub(super) fn residual(
     groups: &[u32],
     k: &Colour,
+    excess: &[f32],
     b: &[f32],
     [own, other]: [&[f64]; 2],
     r: &mut [f32],
@@ -286,19 +287,27 @@ pub(super) fn residual(
     let r = Out(r.as_mut_ptr());
     over(
         groups,
-        |part| eight!(residual_in(part: &[u32], k: &Colour, b: &[f32], own: &[f64], other: &[f64], r: Out)),
+        |part| eight!(residual_in(part: &[u32], k: &Colour, excess: &[f32], b: &[f32], own: &[f64], other: &[f64], r: Out)),
     )
 }
 
 #[inline(always)]
-fn residual_in<L: Eight>(groups: &[u32], k: &Colour, b: &[f32], own: &[f64], other: &[f64], r: Out) -> f64 {
+fn residual_in<L: Eight>(
+    groups: &[u32],
+    k: &Colour,
+    excess: &[f32],
+    b: &[f32],
+    own: &[f64],
+    other: &[f64],
+    r: Out,
+) -> f64 {
     let [row, layer] = k.stride;
     let mut total = [0.0; LANES];
     for &group in groups {
         let at = (group & !1) as usize;
         let odd = (k.colour + group as usize) & 1;
         let (before, after) = (at + odd - 1, at + odd);
-        let mut sum = [0.0; LANES];
+        let (mut sum, mut couplings) = ([0.0; LANES], [0.0; LANES]);
         for l in 0..LANES {
             sum[l] = f64::from(b[at + l]);
         }
@@ -313,12 +322,14 @@ fn residual_in<L: Eight>(groups: &[u32], k: &Colour, b: &[f32], own: &[f64], oth
             let (coupling, x) = (&coupling[from..from + LANES], &other[there..there + LANES]);
             for l in 0..LANES {
                 sum[l] += f64::from(coupling[l]) * x[l];
+                couplings[l] += f64::from(coupling[l]);
             }
         }
         let (diagonal, x) = (&k.diagonal[at..at + LANES], &own[at..at + LANES]);
         for l in 0..LANES {
-            let d = f64::from(diagonal[l]);
-            let value = if d > 0.0 { sum[l] - d * x[l] } else { 0.0 };
+            // Without excess the row sum is 0, however the diagonal was rounded.
+            let d = if excess[at + l] > 0.0 { f64::from(diagonal[l]) } else { couplings[l] };
+            let value = if diagonal[l] > 0.0 { sum[l] - d * x[l] } else { 0.0 };
             total[l] += value * value;
             // SAFETY: the group is one of the level's, and this task's own.
             unsafe { *r.at(at + l) = value as f32 };
