@@ -22,7 +22,9 @@ pub(super) struct Coarsest {
 }
 
 impl Coarsest {
-    pub(super) fn factorise(&mut self, level: &Level) {
+    pub(super) fn factorise(&mut self, level: &mut Level) {
+        level.x.fill(0.0);
+        let level = &*level;
         self.cells.clear();
         let [nx, ny, nz] = level.size;
         // The unknown's number by colour and slot, 1 more than it.
