@@ -114,13 +114,22 @@ impl Poisson {
             lengths.iter().chain(&[b.len(), p.len()]).all(|n| *n == cells),
             "the system, b and p have one entry for each of {cells} cells"
         );
+        // From within a worker thread: each parallel loop started from outside would wake one and wait for it.
+        if cells < exchange::PARALLEL {
+            self.solve_here(system, b, p, tolerance, most)
+        } else {
+            rayon::scope(|_| self.solve_here(system, b, p, tolerance, most))
+        }
+    }
+
+    fn solve_here(&mut self, system: &System, b: &[f32], p: &mut [f32], tolerance: f64, most: usize) -> Report {
         let matrix_scale = power_of_two(exchange::largest(&system.diagonal));
         let b_scale = power_of_two(exchange::largest(b));
         let scale = f64::from(b_scale) / f64::from(matrix_scale);
         self.hierarchy.levels[0].load(system, matrix_scale);
         self.hierarchy.build();
         let level = &self.hierarchy.levels[0];
-        self.singular.find(system, level);
+        self.singular.find(system, level, &mut self.p);
         let finite = level.load_b(b, b_scale, &mut self.b);
         self.singular.project(self.b.both_mut(), |v| v as f32);
         let guess = level.load_guess(p, scale, &mut self.sure);

@@ -12,7 +12,7 @@ use super::level::{LANES, Level};
 const ROUNDING: f32 = 1e-6;
 
 /// Boxes with fewer cells are not worth waking other threads.
-const PARALLEL: usize = 65536;
+pub(super) const PARALLEL: usize = 32768;
 
 /// Cells of a group of either colour together.
 pub(super) const CELLS: usize = 2 * LANES;
@@ -78,7 +78,7 @@ fn couplings(plus: &[f32; CELLS + 1], own: &[f32], next: &[f32], scale: f32) -> 
 impl Level {
     /// Takes the matrix, times a scale, and finds where unknowns are.
     pub(super) fn load(&mut self, system: &System, scale: f32) {
-        let [nx, ny, nz] = self.size;
+        let [nx, ny, _] = self.size;
         let plus = self.plus.each_mut().map(|p| p.out());
         let (diagonal, inverse, excess) = (self.diagonal.out(), self.inverse.out(), self.excess.out());
         let counts = self.counts.as_mut_ptr() as usize;

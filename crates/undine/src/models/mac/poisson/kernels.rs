@@ -630,3 +630,42 @@ unsafe fn couplings<L: Eight>(k: &Colour, group: u32) -> L {
         x.add(y).add(z)
     }
 }
+
+/// Spreads the news of an excess: a cell has seen one (1, else 0) if it has one itself or a neighbour has seen one. In
+/// sequence, so that the news crosses the box in one sweep along the order of groups; every other sweep goes against it.
+/// The first starts anew. Returns how many cells have seen none yet.
+pub(super) fn spread(groups: &[u32], k: [&Colour; 2], excess: &Split, sweep: usize, seen: &mut Split) -> usize {
+    if sweep == 0 {
+        for &group in groups {
+            let at = (group & !1) as usize;
+            for c in 0..2 {
+                for l in at..at + LANES {
+                    seen[c][l] = if excess[c][l] > 0.0 { 1.0 } else { 0.0 };
+                }
+            }
+        }
+    }
+    let back = sweep.is_multiple_of(2);
+    let (k0, k1) = (k[0], k[1]);
+    eight!(spread_in(groups: &[u32], back: bool, k0: &Colour, k1: &Colour, seen: &mut Split)) as usize
+}
+
+#[inline(always)]
+fn spread_in<L: Eight>(groups: &[u32], back: bool, k0: &Colour, k1: &Colour, seen: &mut Split) -> f64 {
+    let mut loose = 0;
+    for i in 0..groups.len() {
+        let group = groups[if back { groups.len() - 1 - i } else { i }];
+        let at = (group & !1) as usize;
+        for (c, k) in [(0, k0), (1, k1)] {
+            // SAFETY: the group is one of the level's.
+            let news = unsafe { neighbours::<L>(k, &seen[1 - c], group) }.to_array();
+            for l in 0..LANES {
+                if news[l] > 0.0 {
+                    seen[c][at + l] = 1.0;
+                }
+                loose += usize::from(k.inverse[at + l] > 0.0 && seen[c][at + l] == 0.0);
+            }
+        }
+    }
+    loose as f64
+}
