@@ -10,6 +10,7 @@
 
 mod coarsest;
 mod components;
+mod exchange;
 mod hierarchy;
 mod kernels;
 mod level;
@@ -23,6 +24,7 @@ use kernels::{Colour, Split};
 /// Equations of the pressure: symmetric, seven points, on a box of cells with x running fastest.
 ///
 /// Row i is `diagonal[i]` p_i - Σ coupling · p_neighbour = b_i, with a diagonal that is the sum of the couplings or more.
+/// It is taken for just the sum if it is above it by no more than 1e-6 of itself: that is rounding.
 #[derive(Clone, Debug, Default)]
 pub struct System {
     /// Number of cells along x, y, z.
@@ -112,135 +114,33 @@ impl Poisson {
             lengths.iter().chain(&[b.len(), p.len()]).all(|n| *n == cells),
             "the system, b and p have one entry for each of {cells} cells"
         );
-        self.clear();
-        let matrix_scale = power_of_two(system.diagonal.iter().fold(0.0, greatest));
-        let b_scale = power_of_two(b.iter().fold(0.0, greatest));
-        self.load(system, matrix_scale);
-        self.hierarchy.levels[0].load_seams();
+        // From within a worker thread: each parallel loop started from outside would wake one and wait for it.
+        if cells < exchange::PARALLEL {
+            self.solve_here(system, b, p, tolerance, most)
+        } else {
+            rayon::scope(|_| self.solve_here(system, b, p, tolerance, most))
+        }
+    }
+
+    fn solve_here(&mut self, system: &System, b: &[f32], p: &mut [f32], tolerance: f64, most: usize) -> Report {
+        let matrix_scale = power_of_two(exchange::largest(&system.diagonal));
+        let b_scale = power_of_two(exchange::largest(b));
+        let scale = f64::from(b_scale) / f64::from(matrix_scale);
+        self.hierarchy.levels[0].load(system, matrix_scale);
         self.hierarchy.build();
         let level = &self.hierarchy.levels[0];
-        self.singular.find(system, level);
-        let finite = self.load_b(b, b_scale);
-        let scale = f64::from(b_scale) / f64::from(matrix_scale);
-        self.load_guess(p, scale);
-        let mut report = self.iterate(tolerance, most);
+        self.singular.find(system, level, &mut self.p);
+        let finite = level.load_b(b, b_scale, &mut self.b);
+        self.singular.project(self.b.both_mut(), |v| v as f32);
+        let guess = level.load_guess(p, scale, &mut self.sure);
+        self.singular.project(double(&mut self.sure), |v| v);
+        let mut report = self.iterate(guess, tolerance, most);
         if !finite {
             report.residual = f64::INFINITY;
         }
         self.singular.project(double(&mut self.sure), |v| v);
-        self.store(p, scale);
+        self.hierarchy.levels[0].store(&self.sure, scale.recip(), p);
         report
-    }
-
-    fn clear(&mut self) {
-        self.pq = 0.0;
-        for level in &mut self.hierarchy.levels {
-            level.x.fill(0.0);
-            level.b.fill(0.0);
-        }
-        for v in [&mut self.b, &mut self.x, &mut self.p, &mut self.q] {
-            v.fill(0.0);
-        }
-        self.sure.iter_mut().for_each(|v| v.fill(0.0));
-    }
-
-    /// Takes the matrix, times a scale, to the finest level.
-    fn load(&mut self, system: &System, scale: f32) {
-        let level = &mut self.hierarchy.levels[0];
-        let [nx, ny, nz] = system.size;
-        let unknown = |i: usize| system.diagonal[i] > 0.0 && system.diagonal[i].is_finite();
-        for z in 0..nz {
-            for y in 0..ny {
-                for x in 0..nx {
-                    let (c, at) = level.slot(x, y, z);
-                    let i = (z * ny + y) * nx + x;
-                    let mut d = 0.0;
-                    let mut plus = [0.0; 3];
-                    if unknown(i) {
-                        d = system.diagonal[i];
-                        for (axis, (at, stride)) in [(x, 1), (y, nx), (z, nx * ny)].into_iter().enumerate() {
-                            let n = system.size[axis];
-                            let coupling = system.plus[axis][i];
-                            let next = match at + 1 < n {
-                                true => i + stride,
-                                false if !system.periodic[axis] => continue,
-                                false => i - at * stride,
-                            };
-                            if !(coupling > 0.0 && coupling.is_finite()) {
-                                continue;
-                            }
-                            if next == i {
-                                // Coupled with itself from both sides.
-                                d -= 2.0 * coupling;
-                            } else if unknown(next) {
-                                let seam = if at + 1 < n { 1.0 } else { level.seam(axis) };
-                                plus[axis] = coupling * scale * seam;
-                            }
-                        }
-                    }
-                    let d = d * scale;
-                    let d = if d > f32::MIN_POSITIVE { d } else { 0.0 };
-                    level.diagonal[c][at] = d;
-                    level.inverse[c][at] = if d > 0.0 { 1.0 / d } else { 0.0 };
-                    for axis in 0..3 {
-                        level.plus[axis][c][at] = plus[axis];
-                    }
-                }
-            }
-        }
-    }
-
-    /// Takes the right side, times a scale, without its mean in singular components; whether all of it was finite.
-    fn load_b(&mut self, b: &[f32], scale: f32) -> bool {
-        let level = &self.hierarchy.levels[0];
-        let [nx, ny, nz] = level.size;
-        let mut finite = true;
-        for z in 0..nz {
-            for y in 0..ny {
-                for x in 0..nx {
-                    let (c, at) = level.slot(x, y, z);
-                    let value = b[(z * ny + y) * nx + x];
-                    if level.inverse[c][at] > 0.0 {
-                        finite &= value.is_finite();
-                        self.b[c][at] = if value.is_finite() { value * scale } else { 0.0 };
-                    }
-                }
-            }
-        }
-        self.singular.project(self.b.both_mut(), |v| v as f32);
-        finite
-    }
-
-    fn load_guess(&mut self, p: &[f32], scale: f64) {
-        let level = &self.hierarchy.levels[0];
-        let [nx, ny, nz] = level.size;
-        for z in 0..nz {
-            for y in 0..ny {
-                for x in 0..nx {
-                    let (c, at) = level.slot(x, y, z);
-                    let value = f64::from(p[(z * ny + y) * nx + x]);
-                    if level.inverse[c][at] > 0.0 && value.is_finite() {
-                        self.sure[c][at] = value * scale;
-                    }
-                }
-            }
-        }
-        self.singular.project(double(&mut self.sure), |v| v);
-    }
-
-    fn store(&self, p: &mut [f32], scale: f64) {
-        let level = &self.hierarchy.levels[0];
-        let [nx, ny, nz] = level.size;
-        for z in 0..nz {
-            for y in 0..ny {
-                for x in 0..nx {
-                    let (c, at) = level.slot(x, y, z);
-                    let value = (self.sure[c][at] / scale) as f32;
-                    let known = level.inverse[c][at] > 0.0 && value.is_finite();
-                    p[(z * ny + y) * nx + x] = if known { value } else { 0.0 };
-                }
-            }
-        }
     }
 
     /// r = b - A x of the trial in double precision; returns ‖r‖.
@@ -251,14 +151,14 @@ impl Poisson {
         for c in 0..2 {
             let k = Colour::of(&level.plus, &level.diagonal, &level.inverse, level.stride, c);
             let x = [&self.trial[c][..], &self.trial[1 - c][..]];
-            square += kernels::residual(&level.groups, &k, &self.b[c], x, &mut level.b[c]);
+            square += kernels::residual(&level.groups, &k, &level.excess[c], &self.b[c], x, &mut level.b[c]);
         }
         self.singular.project(level.b.both_mut(), |v| v as f32);
         square.sqrt()
     }
 
     /// Conjugate gradient with residuals replaced now and then by true ones (van der Vorst and Ye 2000).
-    fn iterate(&mut self, tolerance: f64, most: usize) -> Report {
+    fn iterate(&mut self, guess: bool, tolerance: f64, most: usize) -> Report {
         let level = &self.hierarchy.levels[0];
         let norm = kernels::square(&level.groups, &self.b).sqrt();
         if norm == 0.0 {
@@ -266,13 +166,17 @@ impl Poisson {
             return Report::default();
         }
         let goal = tolerance * norm;
-        let mut sure = self.improve();
+        self.pq = 0.0;
+        kernels::clear(&level.groups, &mut self.x);
+        kernels::clear(&level.groups, &mut self.p);
+        let mut sure = if guess { self.improve() } else { f64::INFINITY };
         if !(sure <= norm) {
-            // A first guess that is worse than none.
+            // No first guess, or one that is worse than none.
             self.sure.iter_mut().for_each(|v| v.fill(0.0));
-            sure = self.improve();
+            let level = &mut self.hierarchy.levels[0];
+            kernels::copy(&level.groups, &self.b, &mut level.b);
+            sure = norm;
         }
-        std::mem::swap(&mut self.sure, &mut self.trial);
         let (mut iterations, mut before) = (0, 0.0);
         let mut replaced = true;
         while sure > goal && iterations < most {
@@ -281,12 +185,9 @@ impl Poisson {
             let mut left = sure;
             while left > aim && iterations < most {
                 let rz = self.hierarchy.cycle();
-                let level = &self.hierarchy.levels[0];
                 let beta = match replaced {
                     false => rz / before,
-                    // Not the usual form, which relies on the residual that was replaced.
-                    true if self.pq > 0.0 => -kernels::dot(&level.groups, &level.x, &self.q) / self.pq,
-                    true => 0.0,
+                    true => self.turn_after_replacement(rz),
                 };
                 replaced = false;
                 match self.step(rz, beta) {
@@ -307,7 +208,7 @@ impl Poisson {
             broken |= now > 0.5 * sure;
             sure = now;
             std::mem::swap(&mut self.sure, &mut self.trial);
-            self.x.fill(0.0);
+            kernels::clear(&self.hierarchy.levels[0].groups, &mut self.x);
             if broken {
                 break;
             }
@@ -315,27 +216,25 @@ impl Poisson {
         Report { iterations, residual: sure / norm }
     }
 
+    /// β after the residual was replaced, on which the usual form relies: p turns away from its last direction, unless
+    /// that is where the replaced residual points (then the last step was not exact, and must be repeated).
+    fn turn_after_replacement(&self, rz: f64) -> f64 {
+        let level = &self.hierarchy.levels[0];
+        let zq = kernels::dot(&level.groups, &level.x, &self.q);
+        if zq * zq < 0.1 * self.pq * rz { -zq / self.pq } else { 0.0 }
+    }
+
     /// One step of the conjugate gradient with z in x of the finest level; the norm of r after it, or nothing if it fails.
     fn step(&mut self, rz: f64, beta: f64) -> Option<f64> {
         let level = &mut self.hierarchy.levels[0];
-        for c in 0..2 {
-            kernels::turn(&level.groups, beta as f32, &level.x[c], &mut self.p[c]);
-        }
+        kernels::turn(&level.groups, beta as f32, &level.x, &mut self.p);
         level.wrap_vector(&mut self.p);
-        self.pq = 0.0;
-        for c in 0..2 {
-            self.pq +=
-                kernels::apply(&level.groups, &level.colour(c), [&self.p[c], &self.p[1 - c]], &mut self.q[c]);
-        }
+        self.pq = kernels::apply(&level.groups, [&level.colour(0), &level.colour(1)], &self.p, &mut self.q);
         let alpha = (rz / self.pq) as f32;
         if !(rz > 0.0 && self.pq > 0.0 && alpha.is_finite()) {
             return None;
         }
-        let mut square = 0.0;
-        for c in 0..2 {
-            let pq = [&self.p[c][..], &self.q[c][..]];
-            square += kernels::advance(&level.groups, alpha, pq, &mut self.x[c], &mut level.b[c]);
-        }
+        let square = kernels::advance(&level.groups, alpha, &self.p, &self.q, &mut self.x, &mut level.b);
         Some(square.sqrt())
     }
 
@@ -353,11 +252,6 @@ impl Poisson {
 /// The slices of either colour.
 fn double([red, black]: &mut [Vec<f64>; 2]) -> [&mut [f64]; 2] {
     [red, black]
-}
-
-/// The greater of two magnitudes; what is not finite does not count.
-fn greatest(m: f32, v: &f32) -> f32 {
-    if v.abs() > m && v.is_finite() { v.abs() } else { m }
 }
 
 /// A power of two that brings a magnitude near 1, without rounding and far from the ends of the range.

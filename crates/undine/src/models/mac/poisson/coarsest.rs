@@ -5,9 +5,9 @@ use super::level::Level;
 /// Levels of at most so many unknowns are solved at once.
 pub(super) const MOST: usize = 64;
 
-/// A pivot below this part of its diagonal is that of a component without hold: its value is set to 0, any other
+/// A pivot below this part of its diagonal is (but for rounding in double precision) that of a component without hold: its value is set to 0, any other
 /// would do as well.
-const SINGULAR: f64 = 1e-6;
+const SINGULAR: f64 = 1e-11;
 
 /// The factor of a level's matrix.
 #[derive(Default)]
@@ -22,7 +22,9 @@ pub(super) struct Coarsest {
 }
 
 impl Coarsest {
-    pub(super) fn factorise(&mut self, level: &Level) {
+    pub(super) fn factorise(&mut self, level: &mut Level) {
+        level.x.fill(0.0);
+        let level = &*level;
         self.cells.clear();
         let [nx, ny, nz] = level.size;
         // The unknown's number by colour and slot, 1 more than it.
@@ -46,7 +48,8 @@ impl Coarsest {
         self.factor.clear();
         self.factor.resize(n * n, 0.0);
         for (i, &(c, at)) in self.cells.iter().enumerate() {
-            self.factor[i * n + i] += f64::from(level.diagonal[c][at]);
+            // Excess and couplings, not the rounded diagonal: a component without hold must be singular.
+            self.factor[i * n + i] += f64::from(level.excess[c][at]);
             for axis in 0..3 {
                 let seam = if ends[i][axis] { f64::from(level.seam(axis)) } else { 1.0 };
                 let coupling = f64::from(level.plus[axis][c][at]) / seam;
@@ -56,8 +59,8 @@ impl Coarsest {
                     if let Some(j) = (number[1 - c][there] as usize).checked_sub(1) {
                         self.factor[i * n + j] -= coupling;
                         self.factor[j * n + i] -= coupling;
-                        self.factor[i * n + i] -= (seam - 1.0) * coupling;
-                        self.factor[j * n + j] -= (seam - 1.0) * coupling;
+                        self.factor[i * n + i] += coupling;
+                        self.factor[j * n + j] += coupling;
                     }
                 }
             }

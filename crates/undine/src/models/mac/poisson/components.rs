@@ -1,10 +1,11 @@
 //! Connected components that nothing holds: their pressure is known only up to a constant.
 
 use super::System;
+use super::kernels::{self, Split};
 use super::level::Level;
 
 /// Sweeps after which cells that no free surface was seen from are taken for suspects.
-const SWEEPS: usize = 4;
+const SWEEPS: usize = 6;
 
 /// The cells of the components without excess.
 #[derive(Default)]
@@ -20,37 +21,28 @@ pub(super) struct Singular {
 
 impl Singular {
     /// Finds them; the finest level has its excess.
-    pub(super) fn find(&mut self, system: &System, level: &Level) {
+    /// `seen` is for scratch.
+    pub(super) fn find(&mut self, system: &System, level: &Level, seen: &mut Split) {
         self.cells.clear();
         self.ends.clear();
+        // In most liquids the free surface is seen straight up or sideways: a few sweeps back and forth show that all is held.
+        for sweep in 0..SWEEPS {
+            let loose = kernels::spread(&level.groups, [&level.colour(0), &level.colour(1)], &level.excess, sweep, seen);
+            if loose == 0 {
+                return;
+            }
+            level.wrap_vector(seen);
+        }
         let [nx, ny, nz] = level.size;
         self.mark.clear();
         self.mark.resize(nx * ny * nz, 0);
-        let mut loose = 0;
         for z in 0..nz {
             for y in 0..ny {
                 for x in 0..nx {
                     let (c, at) = level.slot(x, y, z);
                     if level.inverse[c][at] > 0.0 {
-                        let held = level.excess[c][at] > 0.0;
-                        self.mark[(z * ny + y) * nx + x] = 1 + u8::from(held);
-                        loose += usize::from(!held);
+                        self.mark[(z * ny + y) * nx + x] = 1 + u8::from(seen[c][at] > 0.0);
                     }
-                }
-            }
-        }
-        // In most liquids the free surface is seen straight up or sideways: a few sweeps back and forth show that all is held.
-        for sweep in 0..SWEEPS {
-            if loose == 0 {
-                return;
-            }
-            let n = self.mark.len();
-            for k in 0..n {
-                let i = if sweep % 2 == 0 { n - 1 - k } else { k };
-                if self.mark[i] == 1 && neighbours(system, i).into_iter().flatten().any(|j| self.mark[j] == 2)
-                {
-                    self.mark[i] = 2;
-                    loose -= 1;
                 }
             }
         }

@@ -7,14 +7,16 @@
 
 use super::coarsest::{Coarsest, MOST};
 use super::kernels::{self, Colour, Transfer};
+use super::exchange::{CELLS, deal, rows};
 use super::level::{LANES, Level};
 
 /// Constant interpolation makes the coarse problem too stiff, twice in the limit of smooth answers: its corrections are
 /// lengthened. (The preconditioner stays positive for any factor, see `Hierarchy::cycle`.)
 const OVERCORRECTION: f32 = 1.8;
 
-/// An excess below this part of the diagonal is the rounding of the diagonal.
-const ROUNDING: f32 = 1e-6;
+/// Sweeps before and after the coarse correction on coarse levels, where they cost little: with one, as on the finest, the
+/// number of iterations grows faster with the grid (half as many more on 128³ cells).
+const COARSE_SWEEPS: usize = 2;
 
 /// The levels, from the finest on.
 pub(super) struct Hierarchy {
@@ -38,15 +40,16 @@ impl Hierarchy {
     pub(super) fn build(&mut self) {
         self.depth = 1;
         let fine = &mut self.levels[0];
+        fine.load_seams();
         fine.wrap_plus();
         fine.find_excess();
-        fine.find_groups();
         while self.levels[self.depth - 1].unknowns > MOST && self.depth < self.levels.len() {
             let (fine, coarse) = self.levels.split_at_mut(self.depth);
             coarsen(&fine[self.depth - 1], &mut coarse[0]);
+            fine[self.depth - 1].find_parents(&coarse[0]);
             self.depth += 1;
         }
-        self.coarsest.factorise(&self.levels[self.depth - 1]);
+        self.coarsest.factorise(&mut self.levels[self.depth - 1]);
     }
 
     /// One V-cycle: x of the finest level is about A⁻¹ b. Returns Σ b x.
@@ -67,26 +70,29 @@ impl Hierarchy {
         let (fine, coarse) = self.levels.split_at_mut(l + 1);
         let (fine, coarse) = (&mut fine[l], &mut coarse[0]);
         let two_coloured = fine.two_coloured();
+        let sweeps = if l > 0 { COARSE_SWEEPS } else { 1 };
         fine.sweep_from_zero(two_coloured);
+        for _ in 1..sweeps {
+            fine.relax(0);
+            fine.relax(1);
+        }
         // The residual is 0 in the cells swept last.
         let transfer = transfer(fine, coarse);
-        for &group in &coarse.groups {
-            let at = (group & !1) as usize;
-            coarse.b[0][at..at + LANES].fill(0.0);
-            coarse.b[1][at..at + LANES].fill(0.0);
-        }
         for c in 0..if two_coloured { 1 } else { 2 } {
             let (k, x) = (fine.colour(c), [&fine.x[c][..], &fine.x[1 - c][..]]);
-            kernels::restrict(&coarse.groups, &transfer, &k, &fine.b[c], x, coarse.b.both_mut());
+            kernels::restrict(&coarse.groups, &transfer, &k, &fine.b[c], x, c > 0, &mut coarse.b);
         }
         self.cycle_from(l + 1);
         let (fine, coarse) = self.levels.split_at_mut(l + 1);
         let (fine, coarse) = (&mut fine[l], &coarse[0]);
         for c in 0..if two_coloured { 1 } else { 2 } {
-            let from = [&coarse.x[0][..], &coarse.x[1][..]];
-            kernels::prolong(&coarse.groups, &transfer, OVERCORRECTION, from, &mut fine.x[c]);
+            kernels::prolong(&fine.groups, &fine.parents, OVERCORRECTION, &coarse.x, &mut fine.x[c]);
         }
         fine.wrap_x();
+        for _ in 1..sweeps {
+            fine.relax(1);
+            fine.relax(0);
+        }
         fine.relax(1) + fine.relax(0)
     }
 }
@@ -122,16 +128,8 @@ impl Level {
         self.relax(1);
     }
 
-    /// Sum of the couplings of a cell.
-    fn couplings(&self, c: usize, at: usize, odd: usize) -> f32 {
-        let ([own, other], [row, layer]) = ([c, 1 - c], self.stride);
-        (self.plus[0][own][at] + self.plus[0][other][at + odd - 1])
-            + (self.plus[1][own][at] + self.plus[1][other][at - row])
-            + (self.plus[2][own][at] + self.plus[2][other][at - layer])
-    }
-
     /// Adds to the diagonal what the doubled couplings across seams ask for.
-    pub(super) fn load_seams(&mut self) {
+    fn load_seams(&mut self) {
         for ghost in self.doubled() {
             let (c, at, axis, there) = ghost;
             let half = 0.5 * self.plus[axis][c][at];
@@ -163,23 +161,11 @@ impl Level {
         all
     }
 
-    /// What the diagonal has above the couplings.
+    /// What the diagonal has above the couplings, if more than `excess` has so far: the rounding of the diagonal.
     fn find_excess(&mut self) {
-        for z in 0..self.size[2] {
-            for y in 0..self.size[1] {
-                let row = self.row(y, z);
-                for at in row..row + self.size[0].div_ceil(2) {
-                    for c in 0..2 {
-                        let d = self.diagonal[c][at];
-                        self.excess[c][at] = if d > 0.0 {
-                            let excess = d - self.couplings(c, at, (c + y + z) & 1);
-                            if excess > ROUNDING * d { excess } else { 0.0 }
-                        } else {
-                            0.0
-                        };
-                    }
-                }
-            }
+        for c in 0..2 {
+            let k = Colour::of(&self.plus, &self.diagonal, &self.inverse, self.stride, c);
+            kernels::find_excess(&self.groups, &k, &mut self.excess[c]);
         }
     }
 }
@@ -187,57 +173,87 @@ impl Level {
 /// Galerkin's coarse matrix for one value in each 2 × 2 × 2 cells.
 fn coarsen(fine: &Level, coarse: &mut Level) {
     let [nx, ny, nz] = coarse.size;
-    let [fx, fy, fz] = fine.size;
-    // Fine cells whose + neighbours are in the next coarse cell: the second of two, or the only one at the far end.
-    let last = |coarse: usize, fine: usize| (2 * coarse + 1).min(fine - 1);
     let seam: [f32; 3] = std::array::from_fn(|axis| coarse.seam(axis) / fine.seam(axis));
-    for z in 0..nz {
-        for y in 0..ny {
-            let to = coarse.row(y, z);
-            for x in 0..nx {
-                let (c, at) = ((x + y + z) & 1, to + x / 2);
-                let (mut plus, mut excess) = ([0.0f32; 3], 0.0f32);
-                for z1 in 2 * z..(2 * z + 2).min(fz) {
-                    for y1 in 2 * y..(2 * y + 2).min(fy) {
-                        let slot = fine.row(y1, z1) + x;
-                        let end = last(x, fx);
-                        excess += fine.excess[0][slot] + fine.excess[1][slot];
-                        plus[0] += fine.plus[0][(end + y1 + z1) & 1][slot];
-                        if y1 == last(y, fy) {
-                            plus[1] += fine.plus[1][0][slot] + fine.plus[1][1][slot];
+    let plus = coarse.plus.each_mut().map(|p| p.out());
+    let (excess, inverse) = (coarse.excess.out(), coarse.inverse.out());
+    let counts = coarse.counts.as_mut_ptr() as usize;
+    let shape = &*coarse;
+    rows(coarse.size, |y, z| {
+        let (ys, zs) = (2 * y..(2 * y + 2).min(fine.size[1]), 2 * z..(2 * z + 2).min(fine.size[2]));
+        for (group, x) in (0..nx).step_by(CELLS).enumerate() {
+            let at = shape.row(y, z) + group * LANES;
+            // SAFETY: one count for each group, and the group is this row's.
+            let count = unsafe { &mut *(counts as *mut u8).add(at / LANES) };
+            // Up to two groups in each of the fine rows.
+            let halves = if x + LANES < nx { 2 } else { 1 };
+            let (mut sums, mut hold, mut found) = ([[0.0f32; CELLS]; 3], [0.0f32; CELLS], false);
+            for z1 in zs.clone() {
+                for y1 in ys.clone() {
+                    for half in 0..halves {
+                        let slot = fine.row(y1, z1) + x + half * LANES;
+                        if fine.counts[slot / LANES] == 0 {
+                            continue;
                         }
-                        if z1 == last(z, fz) {
-                            plus[2] += fine.plus[2][0][slot] + fine.plus[2][1][slot];
+                        found = true;
+                        let (part, odd) = (half * LANES, 1 - ((y1 + z1) & 1));
+                        add(&mut hold, part, [&fine.excess[0], &fine.excess[1]], slot);
+                        // Cells whose + neighbours are in the next coarse cell: the second of two.
+                        add(&mut sums[0], part, [&fine.plus[0][odd]], slot);
+                        if fine.size[0] % 2 == 1 && (slot..slot + LANES).contains(&(fine.row(y1, z1) + nx - 1)) {
+                            // Or the only one at the far end.
+                            sums[0][nx - 1 - x] += fine.plus[0][1 - odd][fine.row(y1, z1) + nx - 1];
+                        }
+                        if y1 + 1 == ys.end {
+                            add(&mut sums[1], part, [&fine.plus[1][0], &fine.plus[1][1]], slot);
+                        }
+                        if z1 + 1 == zs.end {
+                            add(&mut sums[2], part, [&fine.plus[2][0], &fine.plus[2][1]], slot);
                         }
                     }
                 }
-                for (axis, x) in [x, y, z].into_iter().enumerate() {
-                    // Around a periodic axis of one coarse cell it would be coupled with itself.
-                    let n = coarse.size[axis];
-                    let factor = if n == 1 {
-                        0.0
-                    } else if x + 1 == n {
-                        seam[axis]
-                    } else {
-                        1.0
-                    };
-                    coarse.plus[axis][c][at] = plus[axis] * factor;
+            }
+            if !found && *count == 0 {
+                continue;
+            }
+            *count = u8::from(found);
+            let ends = [x + CELLS >= nx, y + 1 == ny, z + 1 == nz];
+            for axis in 0..3 {
+                // Around a periodic axis of one coarse cell it would be coupled with itself.
+                let factor = if shape.size[axis] == 1 { 0.0 } else { seam[axis] };
+                match (axis, ends[axis]) {
+                    (_, false) => {}
+                    (0, true) => sums[0][nx - 1 - x] *= factor,
+                    (_, true) => sums[axis].iter_mut().for_each(|c| *c *= factor),
                 }
-                coarse.excess[c][at] = excess;
+                deal(&sums[axis], (y + z) & 1, plus[axis], at);
             }
+            deal(&hold, (y + z) & 1, excess, at);
+            let cells: [f32; CELLS] = std::array::from_fn(|l| if found && x + l < nx { 1.0 } else { 0.0 });
+            deal(&cells, (y + z) & 1, inverse, at);
         }
-    }
+    });
     coarse.wrap_plus();
-    for z in 0..nz {
-        for y in 0..ny {
-            let row = coarse.row(y, z);
-            for x in 0..nx {
-                let (c, at) = ((x + y + z) & 1, row + x / 2);
-                let d = coarse.excess[c][at] + coarse.couplings(c, at, x & 1);
-                coarse.diagonal[c][at] = d;
-                coarse.inverse[c][at] = if d > 0.0 { 1.0 / d } else { 0.0 };
-            }
+    coarse.list_groups();
+    let (diagonal, inverse) = (coarse.diagonal.out(), coarse.inverse.out());
+    for c in 0..2 {
+        let k = coarse.colour(c);
+        kernels::find_diagonal(&coarse.groups, &k, &coarse.excess[c], diagonal[c], inverse[c]);
+    }
+    // Now that it is known which coarse cells anything holds: whole components without hold are no unknowns.
+    for &group in &coarse.groups {
+        let at = (group & !1) as usize;
+        let unknowns = |c: usize| coarse.inverse[c][at..at + LANES].iter().filter(|i| **i > 0.0).count();
+        coarse.counts[at / LANES] = (unknowns(0) + unknowns(1)) as u8;
+    }
+    coarse.list_groups();
+}
+
+/// Adds eight slots of each vector to a part of the sums.
+#[inline(always)]
+fn add<const N: usize>(sums: &mut [f32; CELLS], part: usize, vectors: [&Vec<f32>; N], slot: usize) {
+    for v in vectors {
+        for (sum, v) in sums[part..part + LANES].iter_mut().zip(&v[slot..slot + LANES]) {
+            *sum += v;
         }
     }
-    coarse.find_groups();
 }

@@ -5,7 +5,7 @@ use std::ops::{Index, IndexMut};
 use rayon::prelude::*;
 
 use super::level::LANES;
-use crate::simd::{Eight, Lanes, Portable};
+use crate::simd::{Eight, Portable};
 
 /// A vector over the cells of a level: the slots of either colour.
 #[derive(Clone, Default)]
@@ -19,6 +19,11 @@ impl Split {
     pub(super) fn both_mut(&mut self) -> [&mut [f32]; 2] {
         let [red, black] = &mut self.0;
         [red, black]
+    }
+
+    /// For threads that write to groups of their own.
+    pub(super) fn out(&mut self) -> [Out; 2] {
+        self.0.each_mut().map(|v| Out(v.as_mut_ptr()))
     }
 
     pub(super) fn fill(&mut self, value: f32) {
@@ -88,7 +93,7 @@ fn over(groups: &[u32], kernel: impl Fn(&[u32]) -> f64 + Sync + Send) -> f64 {
 
 /// A vector that tasks write to at groups of their own.
 #[derive(Clone, Copy)]
-struct Out(*mut f32);
+pub(super) struct Out(pub(super) *mut f32);
 
 // SAFETY: no two tasks have the same group, see `over`.
 unsafe impl Send for Out {}
@@ -99,9 +104,19 @@ impl Out {
     /// # Safety
     /// The group must lie in the vector and be the caller's own.
     #[inline(always)]
-    unsafe fn at(self, at: usize) -> *mut f32 {
+    pub(super) unsafe fn at(self, at: usize) -> *mut f32 {
         // SAFETY: the caller's promise.
         unsafe { self.0.add(at) }
+    }
+
+    /// Sets eight slots.
+    ///
+    /// # Safety
+    /// As [`Out::at`].
+    #[inline(always)]
+    pub(super) unsafe fn write(self, at: usize, values: &[f32; LANES]) {
+        // SAFETY: the caller's promise.
+        unsafe { self.0.add(at).cast::<[f32; LANES]>().write_unaligned(*values) };
     }
 }
 
@@ -203,10 +218,17 @@ fn relax_from_zero_in<L: Eight>(groups: &[u32], k: &Colour, b: &[f32], x: Out) -
     0.0
 }
 
-/// q = A p in the cells of one colour; returns Σ p q of them.
-pub(super) fn apply(groups: &[u32], k: &Colour, [own, other]: [&[f32]; 2], q: &mut [f32]) -> f64 {
-    let q = Out(q.as_mut_ptr());
-    over(groups, |part| eight!(apply_in(part: &[u32], k: &Colour, own: &[f32], other: &[f32], q: Out)))
+/// q = A p; returns Σ p q.
+pub(super) fn apply(groups: &[u32], k: [&Colour; 2], p: &Split, q: &mut Split) -> f64 {
+    let out = q.out();
+    over(groups, |part| {
+        let mut sum = 0.0;
+        for c in 0..2 {
+            let (k, own, other, q) = (k[c], &p[c], &p[1 - c], out[c]);
+            sum += eight!(apply_in(part: &[u32], k: &Colour, own: &[f32], other: &[f32], q: Out));
+        }
+        sum
+    })
 }
 
 #[inline(always)]
@@ -232,9 +254,16 @@ fn apply_in<L: Eight>(groups: &[u32], k: &Colour, own: &[f32], other: &[f32], q:
 }
 
 /// x += α p, r -= α q; returns Σ r².
-pub(super) fn advance(groups: &[u32], alpha: f32, [p, q]: [&[f32]; 2], x: &mut [f32], r: &mut [f32]) -> f64 {
-    let (x, r) = (Out(x.as_mut_ptr()), Out(r.as_mut_ptr()));
-    over(groups, |part| eight!(advance_in(part: &[u32], alpha: f32, p: &[f32], q: &[f32], x: Out, r: Out)))
+pub(super) fn advance(groups: &[u32], alpha: f32, p: &Split, q: &Split, x: &mut Split, r: &mut Split) -> f64 {
+    let (xs, rs) = (x.out(), r.out());
+    over(groups, |part| {
+        let mut sum = 0.0;
+        for c in 0..2 {
+            let (p, q, x, r) = (&p[c], &q[c], xs[c], rs[c]);
+            sum += eight!(advance_in(part: &[u32], alpha: f32, p: &[f32], q: &[f32], x: Out, r: Out));
+        }
+        sum
+    })
 }
 
 #[inline(always)]
@@ -259,9 +288,15 @@ fn advance_in<L: Eight>(groups: &[u32], alpha: f32, p: &[f32], q: &[f32], x: Out
 }
 
 /// p = z + β p.
-pub(super) fn turn(groups: &[u32], beta: f32, z: &[f32], p: &mut [f32]) {
-    let p = Out(p.as_mut_ptr());
-    over(groups, |part| eight!(turn_in(part: &[u32], beta: f32, z: &[f32], p: Out)));
+pub(super) fn turn(groups: &[u32], beta: f32, z: &Split, p: &mut Split) {
+    let out = p.out();
+    over(groups, |part| {
+        for c in 0..2 {
+            let (z, p) = (&z[c], out[c]);
+            eight!(turn_in(part: &[u32], beta: f32, z: &[f32], p: Out));
+        }
+        0.0
+    });
 }
 
 #[inline(always)]
@@ -279,6 +314,7 @@ fn turn_in<L: Eight>(groups: &[u32], beta: f32, z: &[f32], p: Out) -> f64 {
 pub(super) fn residual(
     groups: &[u32],
     k: &Colour,
+    excess: &[f32],
     b: &[f32],
     [own, other]: [&[f64]; 2],
     r: &mut [f32],
@@ -286,19 +322,27 @@ pub(super) fn residual(
     let r = Out(r.as_mut_ptr());
     over(
         groups,
-        |part| eight!(residual_in(part: &[u32], k: &Colour, b: &[f32], own: &[f64], other: &[f64], r: Out)),
+        |part| eight!(residual_in(part: &[u32], k: &Colour, excess: &[f32], b: &[f32], own: &[f64], other: &[f64], r: Out)),
     )
 }
 
 #[inline(always)]
-fn residual_in<L: Eight>(groups: &[u32], k: &Colour, b: &[f32], own: &[f64], other: &[f64], r: Out) -> f64 {
+fn residual_in<L: Eight>(
+    groups: &[u32],
+    k: &Colour,
+    excess: &[f32],
+    b: &[f32],
+    own: &[f64],
+    other: &[f64],
+    r: Out,
+) -> f64 {
     let [row, layer] = k.stride;
     let mut total = [0.0; LANES];
     for &group in groups {
         let at = (group & !1) as usize;
         let odd = (k.colour + group as usize) & 1;
         let (before, after) = (at + odd - 1, at + odd);
-        let mut sum = [0.0; LANES];
+        let (mut sum, mut couplings) = ([0.0; LANES], [0.0; LANES]);
         for l in 0..LANES {
             sum[l] = f64::from(b[at + l]);
         }
@@ -313,12 +357,14 @@ fn residual_in<L: Eight>(groups: &[u32], k: &Colour, b: &[f32], own: &[f64], oth
             let (coupling, x) = (&coupling[from..from + LANES], &other[there..there + LANES]);
             for l in 0..LANES {
                 sum[l] += f64::from(coupling[l]) * x[l];
+                couplings[l] += f64::from(coupling[l]);
             }
         }
         let (diagonal, x) = (&k.diagonal[at..at + LANES], &own[at..at + LANES]);
         for l in 0..LANES {
-            let d = f64::from(diagonal[l]);
-            let value = if d > 0.0 { sum[l] - d * x[l] } else { 0.0 };
+            // Without excess the row sum is 0, however the diagonal was rounded.
+            let d = if excess[at + l] > 0.0 { f64::from(diagonal[l]) } else { couplings[l] };
+            let value = if diagonal[l] > 0.0 { sum[l] - d * x[l] } else { 0.0 };
             total[l] += value * value;
             // SAFETY: the group is one of the level's, and this task's own.
             unsafe { *r.at(at + l) = value as f32 };
@@ -342,6 +388,25 @@ fn square_in(groups: &[u32], v: &[f32]) -> f64 {
         }
     }
     total.iter().sum()
+}
+
+/// v = 0.
+pub(super) fn clear(groups: &[u32], v: &mut Split) {
+    for &group in groups {
+        let at = (group & !1) as usize;
+        v[0][at..at + LANES].fill(0.0);
+        v[1][at..at + LANES].fill(0.0);
+    }
+}
+
+/// to = from.
+pub(super) fn copy(groups: &[u32], from: &Split, to: &mut Split) {
+    for &group in groups {
+        let at = (group & !1) as usize;
+        for c in 0..2 {
+            to[c][at..at + LANES].copy_from_slice(&from[c][at..at + LANES]);
+        }
+    }
 }
 
 /// Σ u v.
@@ -400,20 +465,21 @@ impl Transfer {
     }
 }
 
-/// Sums the residual of the fine level's cells of one colour over each coarse cell, and adds it to `b` of the coarse
-/// level, of which these are the groups.
+/// Sums the residual of the fine level's cells of one colour over each coarse cell, and sets `b` of the coarse level to it
+/// or adds it; these are that level's groups.
 pub(super) fn restrict(
     coarse: &[u32],
     transfer: &Transfer,
     k: &Colour,
     b: &[f32],
     [own, other]: [&[f32]; 2],
-    [red, black]: [&mut [f32]; 2],
+    adds: bool,
+    to: &mut Split,
 ) {
-    let out = [Out(red.as_mut_ptr()), Out(black.as_mut_ptr())];
+    let out = to.out();
     over(
         coarse,
-        |part| eight!(restrict_in(part: &[u32], transfer: &Transfer, k: &Colour, b: &[f32], own: &[f32], other: &[f32], out: [Out; 2])),
+        |part| eight!(restrict_in(part: &[u32], transfer: &Transfer, k: &Colour, b: &[f32], own: &[f32], other: &[f32], adds: bool, out: [Out; 2])),
     );
 }
 
@@ -425,8 +491,10 @@ fn restrict_in<L: Eight>(
     b: &[f32],
     own: &[f32],
     other: &[f32],
+    adds: bool,
     out: [Out; 2],
 ) -> f64 {
+    let keep = if adds { 1.0 } else { 0.0 };
     for &group in coarse {
         let mut sums = [L::splat(0.0); 2];
         let (rows, count, halves) = transfer.children(group);
@@ -447,50 +515,157 @@ fn restrict_in<L: Eight>(
             let pair = [sums[l / 4][2 * l % LANES], sums[l / 4][2 * l % LANES + 1]];
             // SAFETY: the group is one of the level's, and this task's own.
             unsafe {
-                *out[0].at(at + l) += pair[parity];
-                *out[1].at(at + l) += pair[1 - parity];
+                *out[0].at(at + l) = pair[parity] + keep * *out[0].at(at + l);
+                *out[1].at(at + l) = pair[1 - parity] + keep * *out[1].at(at + l);
             }
         }
     }
     0.0
 }
 
-/// Adds `factor` times the coarse level's answer to the fine level's cells of one colour.
-pub(super) fn prolong(coarse: &[u32], transfer: &Transfer, factor: f32, from: [&[f32]; 2], x: &mut [f32]) {
+/// Adds `factor` times the coarse level's answer to the fine level's cells of one colour. `parents` has, for each group of
+/// the fine level, the first of the four coarse slots it belongs to, and in bit 0 the parity of their row.
+pub(super) fn prolong(groups: &[u32], parents: &[u32], factor: f32, from: &Split, x: &mut [f32]) {
     let x = Out(x.as_mut_ptr());
-    let [red, black] = from;
-    over(
-        coarse,
-        |part| eight!(prolong_in(part: &[u32], transfer: &Transfer, factor: f32, red: &[f32], black: &[f32], x: Out)),
-    );
+    let [red, black] = &from.0;
+    let task = |(part, parents): (&[u32], &[u32])| {
+        eight!(prolong_in(part: &[u32], parents: &[u32], factor: f32, red: &[f32], black: &[f32], x: Out));
+    };
+    if groups.len() < PARALLEL {
+        task((groups, parents));
+    } else {
+        groups.par_chunks(TASK).zip(parents.par_chunks(TASK)).for_each(task);
+    }
 }
 
 #[inline(always)]
 fn prolong_in<L: Eight>(
-    coarse: &[u32],
-    transfer: &Transfer,
+    groups: &[u32],
+    parents: &[u32],
     factor: f32,
     red: &[f32],
     black: &[f32],
     x: Out,
 ) -> f64 {
     let factor = L::splat(factor);
-    for &group in coarse {
-        let (at, parity) = ((group & !1) as usize, (group & 1) as usize);
-        let pair = if parity == 0 { [red, black] } else { [black, red] };
-        let mut values = [[0.0; LANES]; 2];
-        for l in 0..LANES {
-            values[l / 4][2 * l % LANES] = pair[0][at + l];
-            values[l / 4][2 * l % LANES + 1] = pair[1][at + l];
+    for (&group, &parent) in groups.iter().zip(parents) {
+        let (from, parity) = ((parent & !1) as usize, parent & 1);
+        let (even, odd) = if parity == 0 { (red, black) } else { (black, red) };
+        let (even, odd) = (&even[from..from + LANES / 2], &odd[from..from + LANES / 2]);
+        let mut values = [0.0; LANES];
+        for l in 0..LANES / 2 {
+            values[2 * l] = even[l];
+            values[2 * l + 1] = odd[l];
         }
-        let (rows, count, halves) = transfer.children(group);
-        for &row in &rows[..count] {
-            for (half, value) in values.iter().enumerate().take(halves) {
-                let at = (row & !1) as usize + half * LANES;
-                // SAFETY: rows and slots are the fine level's, and no other coarse cell has them.
-                unsafe { factor.mul_add(load(value, 0), L::load(x.at(at))).store(x.at(at)) };
+        let at = (group & !1) as usize;
+        // SAFETY: the group is one of the level's, and this task's own.
+        unsafe { factor.mul_add(load(&values, 0), L::load(x.at(at))).store(x.at(at)) };
+    }
+    0.0
+}
+
+/// From the diagonal and the couplings the excess, where it is more than `excess` (the rounding of the diagonal) before.
+pub(super) fn find_excess(groups: &[u32], k: &Colour, excess: &mut [f32]) {
+    let excess = Out(excess.as_mut_ptr());
+    over(groups, |part| eight!(find_excess_in(part: &[u32], k: &Colour, excess: Out)));
+}
+
+#[inline(always)]
+fn find_excess_in<L: Eight>(groups: &[u32], k: &Colour, excess: Out) -> f64 {
+    for &group in groups {
+        let at = (group & !1) as usize;
+        // SAFETY: the group is one of the level's, and this task's own.
+        unsafe {
+            let mut found = load::<L>(k.diagonal, at).sub(couplings(k, group)).to_array();
+            let rounding = L::load(excess.at(at)).to_array();
+            for l in 0..LANES {
+                found[l] = if found[l] > rounding[l] { found[l] } else { 0.0 };
             }
+            excess.write(at, &found);
         }
     }
     0.0
+}
+
+/// From excess and couplings the diagonal and its inverse, where the inverse is positive before: ghosts have couplings, but
+/// are no cells.
+pub(super) fn find_diagonal(groups: &[u32], k: &Colour, excess: &[f32], diagonal: Out, inverse: Out) {
+    over(groups, |part| eight!(find_diagonal_in(part: &[u32], k: &Colour, excess: &[f32], diagonal: Out, inverse: Out)));
+}
+
+#[inline(always)]
+fn find_diagonal_in<L: Eight>(groups: &[u32], k: &Colour, excess: &[f32], diagonal: Out, inverse: Out) -> f64 {
+    for &group in groups {
+        let at = (group & !1) as usize;
+        // SAFETY: the group is one of the level's, and this task's own.
+        unsafe {
+            let mut d = load::<L>(excess, at).add(couplings(k, group)).to_array();
+            let mut inverses = [0.0; LANES];
+            for l in 0..LANES {
+                let cell = *inverse.at(at + l) > 0.0;
+                d[l] = if cell && d[l] >= f32::MIN_POSITIVE { d[l] } else { 0.0 };
+                inverses[l] = if d[l] > 0.0 { 1.0 / d[l] } else { 0.0 };
+            }
+            diagonal.write(at, &d);
+            inverse.write(at, &inverses);
+        }
+    }
+    0.0
+}
+
+/// Sum of the couplings of the eight cells of a colour.
+///
+/// # Safety
+/// `group` must be one of the level that `k` belongs to.
+#[inline(always)]
+unsafe fn couplings<L: Eight>(k: &Colour, group: u32) -> L {
+    let at = (group & !1) as usize;
+    let odd = (k.colour + group as usize) & 1;
+    let [row, layer] = k.stride;
+    // SAFETY: as in `neighbours`.
+    unsafe {
+        let x = load::<L>(k.own[0], at).add(load(k.other[0], at + odd - 1));
+        let y = load::<L>(k.own[1], at).add(load(k.other[1], at - row));
+        let z = load::<L>(k.own[2], at).add(load(k.other[2], at - layer));
+        x.add(y).add(z)
+    }
+}
+
+/// Spreads the news of an excess: a cell has seen one (1, else 0) if it has one itself or a neighbour has seen one. In
+/// sequence, so that the news crosses the box in one sweep along the order of groups; every other sweep goes against it.
+/// The first starts anew. Returns how many cells have seen none yet.
+pub(super) fn spread(groups: &[u32], k: [&Colour; 2], excess: &Split, sweep: usize, seen: &mut Split) -> usize {
+    if sweep == 0 {
+        for &group in groups {
+            let at = (group & !1) as usize;
+            for c in 0..2 {
+                for l in at..at + LANES {
+                    seen[c][l] = if excess[c][l] > 0.0 { 1.0 } else { 0.0 };
+                }
+            }
+        }
+    }
+    let back = sweep.is_multiple_of(2);
+    let (k0, k1) = (k[0], k[1]);
+    eight!(spread_in(groups: &[u32], back: bool, k0: &Colour, k1: &Colour, seen: &mut Split)) as usize
+}
+
+#[inline(always)]
+fn spread_in<L: Eight>(groups: &[u32], back: bool, k0: &Colour, k1: &Colour, seen: &mut Split) -> f64 {
+    let mut loose = 0;
+    for i in 0..groups.len() {
+        let group = groups[if back { groups.len() - 1 - i } else { i }];
+        let at = (group & !1) as usize;
+        for (c, k) in [(0, k0), (1, k1)] {
+            // SAFETY: the group is one of the level's.
+            let news = unsafe { neighbours::<L>(k, &seen[1 - c], group) }.to_array();
+            for l in 0..LANES {
+                if news[l] > 0.0 {
+                    seen[c][at + l] = 1.0;
+                }
+                loose += usize::from(k.inverse[at + l] > 0.0 && seen[c][at + l] == 0.0);
+            }
+        }
+    }
+    loose as f64
 }

@@ -39,6 +39,10 @@ pub(super) struct Level {
     pub(super) x: Split,
     /// Where the groups of [`LANES`] slots with unknowns begin, in ascending order; bit 0 is the row's parity (y + z) & 1.
     pub(super) groups: Vec<u32>,
+    /// For each group the first of the coarse slots it belongs to, and their row's parity.
+    pub(super) parents: Vec<u32>,
+    /// Unknowns in each group of slots, by its number.
+    pub(super) counts: Vec<u8>,
     pub(super) unknowns: usize,
     ghosts: Vec<Ghost>,
 }
@@ -60,6 +64,8 @@ impl Level {
             b: split(),
             x: split(),
             groups: Vec::new(),
+            parents: Vec::new(),
+            counts: vec![0; layer * (size[2] + 2) / LANES + 1],
             unknowns: 0,
             ghosts: Vec::new(),
         };
@@ -182,23 +188,37 @@ impl Level {
         Colour::of(&self.plus, &self.diagonal, &self.inverse, self.stride, c)
     }
 
-    /// Lists the groups with unknowns and counts these.
-    pub(super) fn find_groups(&mut self) {
+    /// Groups in a row.
+    pub(super) fn row_groups(&self) -> usize {
+        self.stride[0] / LANES - 1
+    }
+
+    /// Lists the groups with unknowns, from `counts`.
+    pub(super) fn list_groups(&mut self) {
         self.groups.clear();
         self.unknowns = 0;
-        let slots = self.size[0].div_ceil(2);
         for z in 0..self.size[2] {
             for y in 0..self.size[1] {
                 let row = self.row(y, z);
-                for at in (row..row + slots).step_by(LANES) {
-                    let count = |v: &[f32]| v[at..at + LANES].iter().filter(|i| **i > 0.0).count();
-                    let found = count(&self.inverse[0]) + count(&self.inverse[1]);
-                    if found > 0 {
+                for at in (row..row + self.row_groups() * LANES).step_by(LANES) {
+                    let count = self.counts[at / LANES];
+                    if count > 0 {
                         self.groups.push((at | ((y + z) & 1)) as u32);
-                        self.unknowns += found;
+                        self.unknowns += usize::from(count);
                     }
                 }
             }
+        }
+    }
+
+    /// Finds the coarse slots that the groups belong to.
+    pub(super) fn find_parents(&mut self, coarse: &Level) {
+        self.parents.clear();
+        for &group in &self.groups {
+            let at = (group & !1) as usize;
+            let (z, within) = (at / self.stride[1] - 1, at % self.stride[1]);
+            let (y, slot) = (within / self.stride[0] - 1, within % self.stride[0] - LANES);
+            self.parents.push(((coarse.row(y / 2, z / 2) + slot / 2) | ((y / 2 + z / 2) & 1)) as u32);
         }
     }
 }
