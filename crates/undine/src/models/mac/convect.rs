@@ -13,22 +13,24 @@ use crate::walls::Walls;
 /// Share of the grid's own velocity that FLIP takes over, so that what the grid cannot see dies away.
 const PIC: f32 = 0.03;
 
-/// Farthest that markers are spread in a step, cells.
-const NUDGE: f32 = 0.2;
-
 /// What moves markers.
 #[derive(Clone, Copy)]
 pub struct Flow<'a> {
+    /// How the grid lies.
     pub layout: &'a Layout,
+    /// How walls cut it.
     pub cuts: &'a Cuts,
+    /// The walls.
     pub walls: &'a Walls,
     /// Velocities, spread and padded.
     pub u: &'a Faces,
     /// Those before forces and pressure (for FLIP).
     pub before: &'a Faces,
-    /// Displacements that even out the filling, m, if any.
-    pub even: Option<&'a Faces>,
+    /// Velocities that move markers: those and what evens out the filling.
+    pub drift: &'a Faces,
+    /// How velocities travel.
     pub convection: Convection,
+    /// Time to move for, s.
     pub dt: f64,
 }
 
@@ -102,14 +104,8 @@ impl Flow<'_> {
             };
             // Second order: the velocity half-way.
             let middle = self.held(std::array::from_fn(|a| at[a] + 0.5 * scale[a] * u[a]));
-            let half = velocity_at(layout, self.u, &middle);
-            let mut to: [f32; 3] = std::array::from_fn(|a| at[a] + scale[a] * half[a]);
-            if let Some(even) = self.even {
-                let nudge = velocity_at(layout, even, &at);
-                for a in 0..3 {
-                    to[a] += (nudge[a] / layout.h[a] as f32).clamp(-NUDGE, NUDGE);
-                }
-            }
+            let half = velocity_at(layout, self.drift, &middle);
+            let to: [f32; 3] = std::array::from_fn(|a| at[a] + scale[a] * half[a]);
             let mut rate = 0f32;
             for a in 0..3 {
                 let r = velocity[k][a].abs() / layout.h[a] as f32;
@@ -217,7 +213,7 @@ impl Flow<'_> {
                     }
                 }
             });
-            layout.wrap(Some(a), out);
+            layout.wrap(out);
         }
     }
 }

@@ -241,7 +241,7 @@ impl Cuts {
     }
 
     fn sum_hats(&mut self, layout: &Layout) {
-        layout.wrap(None, &mut self.volume);
+        layout.wrap(&mut self.volume);
         // A hat over three cells holds ⅛, ¾ and ⅛ of its area in them.
         let hat = |field: &[f32], s: usize| -> Vec<f32> {
             let last = field.len();

@@ -17,6 +17,8 @@ use crate::state::markers::{Markers, Order};
 const SLACK: f32 = 0.01;
 /// Share of an error that a step corrects.
 const SHARE: f32 = 0.5;
+/// Farthest that markers are spread in a step, cells.
+const NUDGE: f32 = 0.2;
 /// Greatest error that is believed.
 const MOST: f32 = 0.5;
 
@@ -25,7 +27,7 @@ const MOST: f32 = 0.5;
 pub struct Even {
     wanted: Vec<f32>,
     q: Vec<f32>,
-    /// Displacements at faces, m, spread and padded.
+    /// Displacements at faces, m, spread and padded; then velocities, m/s ([`Even::add`]).
     pub shift: Faces,
     /// Iterations of the last solve.
     pub iterations: usize,
@@ -68,6 +70,16 @@ impl Even {
         still(cuts, &mut self.shift);
         pad(layout, cuts, &mut self.shift);
         true
+    }
+
+    /// Makes of displacements the velocities that move markers during `dt`, s: `u` and what evens them out.
+    pub fn add(&mut self, layout: &Layout, u: &Faces, dt: f64) {
+        for (a, (shift, u)) in self.shift.iter_mut().zip(u).enumerate() {
+            let (most, rate) = (NUDGE * layout.h[a] as f32, (1.0 / dt) as f32);
+            shift.par_iter_mut().zip(u).with_min_len(4096).for_each(|(shift, u)| {
+                *shift = u + rate * shift.clamp(-most, most);
+            });
+        }
     }
 }
 

@@ -36,7 +36,7 @@ impl Known {
                     }
                 }
             }
-            layout.wrap(Some(a), known);
+            layout.wrap(known);
         }
     }
 
@@ -82,8 +82,8 @@ pub fn spread(layout: &Layout, known: &Known, u: &mut Faces, layers: usize) {
                 u[i] = v;
                 known[i] = true;
             }
-            layout.wrap(Some(a), u);
-            layout.wrap(Some(a), &mut known);
+            layout.wrap(u);
+            layout.wrap(&mut known);
         }
     });
 }
@@ -135,6 +135,6 @@ pub fn pad(layout: &Layout, cuts: &Cuts, u: &mut Faces) {
                 });
             }
         }
-        layout.wrap(Some(a), u);
+        layout.wrap(u);
     }
 }

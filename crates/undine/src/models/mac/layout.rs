@@ -132,13 +132,12 @@ impl Layout {
         std::array::from_fn(|b| self.n[b] + usize::from(a == b && !self.periodic[a]))
     }
 
-    /// Copies what wraps around into the padding and onto upper faces: `a` is the axis of faces, or `None` for cells.
-    pub fn wrap<T: Copy>(&self, a: Option<usize>, field: &mut [T]) {
+    /// Copies what wraps around into the padding and, of faces, onto the upper ones.
+    pub fn wrap<T: Copy>(&self, field: &mut [T]) {
         for b in (0..3).filter(|b| self.periodic[*b]) {
             let n = self.n[b] as isize;
             self.copy_layer(b, n - 1, -1, field);
             self.copy_layer(b, 0, n, field);
-            let _ = a;
         }
     }
 

@@ -49,9 +49,9 @@ impl Liquid {
         });
         self.dry_padding(layout);
         self.close_holes(layout, cuts);
-        layout.wrap(None, &mut self.fill);
-        layout.wrap(None, &mut self.depth);
-        layout.wrap(None, &mut self.wet);
+        layout.wrap(&mut self.fill);
+        layout.wrap(&mut self.depth);
+        layout.wrap(&mut self.wet);
     }
 
     fn dry_padding(&mut self, layout: &Layout) {
@@ -64,7 +64,7 @@ impl Liquid {
                 });
             }
         }
-        layout.wrap(None, &mut self.wet);
+        layout.wrap(&mut self.wet);
     }
 
     /// A cell with a few markers whose every way out leads into liquid is a thin spot of it, not air: it would pull the

@@ -146,7 +146,7 @@ impl Mac {
             known: Known::default(),
             gain: zeros(),
             pressure: Pressure::new(&layout),
-            viscosity: Viscosity::new(),
+            viscosity: Viscosity::default(),
             even: Even::default(),
             mixed: Vec::new(),
             last: 0.0,
@@ -457,7 +457,7 @@ impl Mac {
             walls: around.walls,
             u: &self.u,
             before: &self.before,
-            even: evened.then_some(&self.even.shift),
+            drift: if evened { &self.even.shift } else { &self.u },
             convection: self.convection,
             dt,
         };
@@ -522,7 +522,11 @@ impl Solver for Mac {
         let evened = passes.time("even", || {
             let layers = self.layers();
             let Mac { even, layout, liquid, known, pressure, .. } = self;
-            even.find(layout, &cuts, liquid, known, pressure, layers)
+            let evened = even.find(layout, &cuts, liquid, known, pressure, layers);
+            if evened {
+                even.add(layout, &self.u, dt);
+            }
+            evened
         });
         let moved = passes.time("grid to markers", || {
             let moved = self.carry(&cuts, around, dt, evened);
@@ -685,7 +689,7 @@ impl Mac {
             walls: around.walls,
             u: &self.u,
             before: &self.u,
-            even: None,
+            drift: &self.u,
             convection: self.convection,
             dt,
         };

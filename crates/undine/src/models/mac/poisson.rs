@@ -122,7 +122,14 @@ impl Poisson {
         }
     }
 
-    fn solve_here(&mut self, system: &System, b: &[f32], p: &mut [f32], tolerance: f64, most: usize) -> Report {
+    fn solve_here(
+        &mut self,
+        system: &System,
+        b: &[f32],
+        p: &mut [f32],
+        tolerance: f64,
+        most: usize,
+    ) -> Report {
         let matrix_scale = power_of_two(exchange::largest(&system.diagonal));
         let b_scale = power_of_two(exchange::largest(b));
         let scale = f64::from(b_scale) / f64::from(matrix_scale);

@@ -80,7 +80,7 @@ impl Mac {
                 }
             }
         }
-        layout.wrap(None, &mut field);
+        layout.wrap(&mut field);
         let known = field.clone();
         let (wet, last) = (&liquid.wet, layout.len());
         field.par_iter_mut().enumerate().with_min_len(4096).for_each(|(i, field)| {
@@ -109,7 +109,7 @@ impl Mac {
             }
             *field = if count > 0 { sum / count as f32 } else { 0.0 };
         });
-        layout.wrap(None, &mut field);
+        layout.wrap(&mut field);
         field
     }
 }

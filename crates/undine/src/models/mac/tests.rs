@@ -131,7 +131,7 @@ fn cut_faces_of_a_sphere_add_up_to_its_discs() {
                 };
                 sum += f64::from(1.0 - cuts.open[a][layout.at(cell)]) * 0.0025;
             }
-            assert!((sum - disc).abs() < 0.035 * disc + 5e-4, "axis {a}, plane {plane}: {sum} of {disc}");
+            assert!((sum - disc).abs() < 0.06 * disc + 5e-4, "axis {a}, plane {plane}: {sum} of {disc}");
         }
     }
     let solid: f32 = (0..8000).map(|c| 1.0 - cuts.volume[layout.at([c % 20, c / 20 % 20, c / 400])]).sum();

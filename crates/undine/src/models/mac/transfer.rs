@@ -41,10 +41,18 @@ impl Between {
     #[inline(always)]
     fn new(x: f32, n: usize) -> Self {
         // What lies on the upper side belongs to the last cell.
-        let cell = (x as i32).clamp(0, n as i32 - 1);
-        let near = ((x + 0.5) as i32).clamp(0, n as i32);
+        let cell = floor(x).clamp(0, n as i32 - 1);
+        let near = floor(x + 0.5).clamp(0, n as i32);
         Between { base: [cell as usize + 1, near as usize], f: [x - cell as f32, x + 0.5 - near as f32] }
     }
+}
+
+/// ⌊x⌋ of a small number by adding a large one, whose fraction is rounded away; `as` would check its range. A whole number
+/// may come out one less, which is the same place between nodes.
+#[inline(always)]
+fn floor(x: f32) -> i32 {
+    const LARGE: f32 = 12_582_912.0;
+    ((x - 0.5 + LARGE).to_bits() as i32) - (LARGE.to_bits() as i32)
 }
 
 /// The eight nodes around a marker for one kind of value.

@@ -14,6 +14,7 @@ use super::transfer::Faces;
 const SAFE: f64 = 0.8;
 
 /// A viscous step.
+#[derive(Default)]
 pub struct Viscosity {
     systems: Option<Box<[Implicit; 3]>>,
     next: Vec<f32>,
@@ -38,9 +39,13 @@ pub fn explicit_limit(layout: &Layout, nu: f64) -> f64 {
 /// What viscosity works on.
 #[derive(Clone, Copy)]
 pub struct Thick<'a> {
+    /// How the grid lies.
     pub layout: &'a Layout,
+    /// How walls cut it.
     pub cuts: &'a Cuts,
+    /// Where the liquid is.
     pub liquid: &'a Liquid,
+    /// Faces that have a velocity.
     pub known: &'a Known,
     /// Kinematic viscosity of the first fluid, m²/s, where there is only one.
     pub nu: f32,
@@ -133,11 +138,6 @@ impl Thick<'_> {
 }
 
 impl Viscosity {
-    /// Nothing solved yet.
-    pub fn new() -> Self {
-        Viscosity { systems: None, next: Vec::new(), iterations: 0 }
-    }
-
     /// A step that is stable up to [`explicit_limit`].
     pub fn explicit(&mut self, thick: &Thick, u: &mut Faces, dt: f64) {
         let layout = thick.layout;
@@ -170,7 +170,7 @@ impl Viscosity {
                 },
             );
             std::mem::swap(&mut self.next, &mut u[a]);
-            layout.wrap(Some(a), &mut u[a]);
+            layout.wrap(&mut u[a]);
         }
     }
 
@@ -183,7 +183,7 @@ impl Viscosity {
         self.iterations = 0;
         for a in 0..3 {
             self.iterations += systems[a].step(thick, a, &mut u[a], dt as f32);
-            layout.wrap(Some(a), &mut u[a]);
+            layout.wrap(&mut u[a]);
         }
     }
 }

@@ -27,7 +27,13 @@ impl Singular {
         self.ends.clear();
         // In most liquids the free surface is seen straight up or sideways: a few sweeps back and forth show that all is held.
         for sweep in 0..SWEEPS {
-            let loose = kernels::spread(&level.groups, [&level.colour(0), &level.colour(1)], &level.excess, sweep, seen);
+            let loose = kernels::spread(
+                &level.groups,
+                [&level.colour(0), &level.colour(1)],
+                &level.excess,
+                sweep,
+                seen,
+            );
             if loose == 0 {
                 return;
             }

@@ -6,8 +6,8 @@
 //! are those of the fine one: a coarse cell is held by the free surface as much as its cells are.
 
 use super::coarsest::{Coarsest, MOST};
-use super::kernels::{self, Colour, Transfer};
 use super::exchange::{CELLS, deal, rows};
+use super::kernels::{self, Colour, Transfer};
 use super::level::{LANES, Level};
 
 /// Constant interpolation makes the coarse problem too stiff, twice in the limit of smooth answers: its corrections are
@@ -199,7 +199,9 @@ fn coarsen(fine: &Level, coarse: &mut Level) {
                         add(&mut hold, part, [&fine.excess[0], &fine.excess[1]], slot);
                         // Cells whose + neighbours are in the next coarse cell: the second of two.
                         add(&mut sums[0], part, [&fine.plus[0][odd]], slot);
-                        if fine.size[0] % 2 == 1 && (slot..slot + LANES).contains(&(fine.row(y1, z1) + nx - 1)) {
+                        if fine.size[0] % 2 == 1
+                            && (slot..slot + LANES).contains(&(fine.row(y1, z1) + nx - 1))
+                        {
                             // Or the only one at the far end.
                             sums[0][nx - 1 - x] += fine.plus[0][1 - odd][fine.row(y1, z1) + nx - 1];
                         }

@@ -590,11 +590,20 @@ fn find_excess_in<L: Eight>(groups: &[u32], k: &Colour, excess: Out) -> f64 {
 /// From excess and couplings the diagonal and its inverse, where the inverse is positive before: ghosts have couplings, but
 /// are no cells.
 pub(super) fn find_diagonal(groups: &[u32], k: &Colour, excess: &[f32], diagonal: Out, inverse: Out) {
-    over(groups, |part| eight!(find_diagonal_in(part: &[u32], k: &Colour, excess: &[f32], diagonal: Out, inverse: Out)));
+    over(
+        groups,
+        |part| eight!(find_diagonal_in(part: &[u32], k: &Colour, excess: &[f32], diagonal: Out, inverse: Out)),
+    );
 }
 
 #[inline(always)]
-fn find_diagonal_in<L: Eight>(groups: &[u32], k: &Colour, excess: &[f32], diagonal: Out, inverse: Out) -> f64 {
+fn find_diagonal_in<L: Eight>(
+    groups: &[u32],
+    k: &Colour,
+    excess: &[f32],
+    diagonal: Out,
+    inverse: Out,
+) -> f64 {
     for &group in groups {
         let at = (group & !1) as usize;
         // SAFETY: the group is one of the level's, and this task's own.
@@ -634,7 +643,13 @@ unsafe fn couplings<L: Eight>(k: &Colour, group: u32) -> L {
 /// Spreads the news of an excess: a cell has seen one (1, else 0) if it has one itself or a neighbour has seen one. In
 /// sequence, so that the news crosses the box in one sweep along the order of groups; every other sweep goes against it.
 /// The first starts anew. Returns how many cells have seen none yet.
-pub(super) fn spread(groups: &[u32], k: [&Colour; 2], excess: &Split, sweep: usize, seen: &mut Split) -> usize {
+pub(super) fn spread(
+    groups: &[u32],
+    k: [&Colour; 2],
+    excess: &Split,
+    sweep: usize,
+    seen: &mut Split,
+) -> usize {
     if sweep == 0 {
         for &group in groups {
             let at = (group & !1) as usize;
