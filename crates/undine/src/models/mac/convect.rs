@@ -28,6 +28,8 @@ pub struct Flow<'a> {
     pub before: &'a Faces,
     /// Velocities that move markers: those and what evens out the filling.
     pub drift: &'a Faces,
+    /// How near a marker's middle gets to a wall, m.
+    pub margin: f64,
     /// How velocities travel.
     pub convection: Convection,
     /// Time to move for, s.
@@ -143,11 +145,13 @@ impl Flow<'_> {
                 to[a] = wrapped(to[a], n);
                 continue;
             }
-            for (upper, beyond) in [(0, to[a] < 0.0), (1, to[a] > n)] {
-                if beyond && layout.open[a][upper] {
-                    left = true;
-                } else if beyond {
-                    to[a] = if upper == 0 { 0.0 } else { n };
+            // On a wall itself a marker would stay for ever: the velocity across it is zero there.
+            let margin = (self.margin / layout.h[a]) as f32;
+            for (upper, out) in [(0, -to[a]), (1, to[a] - n)] {
+                if layout.open[a][upper] {
+                    left |= out > 0.0;
+                } else if out > -margin {
+                    to[a] = if upper == 0 { margin } else { n - margin };
                     let out = if upper == 0 { velocity[a] < 0.0 } else { velocity[a] > 0.0 };
                     if out {
                         velocity[a] = 0.0;
@@ -184,8 +188,7 @@ impl Flow<'_> {
         if p == end {
             return to;
         }
-        // A hair off the wall, so that rounding does not put it inside.
-        let out: DVec3 = (p - end).normalize_or_zero() * (1e-4 * layout.shortest());
+        let out: DVec3 = (p - end).normalize_or_zero() * self.margin;
         layout.local(p + out).as_vec3().to_array()
     }
 

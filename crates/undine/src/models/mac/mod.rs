@@ -49,6 +49,8 @@ const COURANT: f64 = 2.0;
 const WAVES: f64 = 0.5;
 /// Faces with less mass than this, in markers, have no velocity of their own.
 const LEAST_MASS: f32 = 1e-5;
+/// How near a marker's middle gets to a wall, × marker spacing; at the start it is half.
+const MARGIN: f64 = 0.4;
 /// Layers of faces above the surface that gain what the liquid gains.
 const ABOVE: usize = 2;
 /// Length of the trial step that finds the pressure at the start, s: any will do.
@@ -458,6 +460,7 @@ impl Mac {
             u: &self.u,
             before: &self.before,
             drift: if evened { &self.even.shift } else { &self.u },
+            margin: MARGIN * self.spacing,
             convection: self.convection,
             dt,
         };
@@ -690,6 +693,7 @@ impl Mac {
             u: &self.u,
             before: &self.u,
             drift: &self.u,
+            margin: MARGIN * self.spacing,
             convection: self.convection,
             dt,
         };
