@@ -54,7 +54,7 @@ pub fn scenes(args: &JsonArgs) -> Result<()> {
 }
 
 fn row(name: &'static str, scene: &Scene) -> Row {
-    let cell = scene.model.spacing.powi(3);
+    let cell = scene.model.particle_spacing().powi(3);
     let volume: f64 = scene.fluids.iter().filter_map(|f| f.shape.as_ref()).map(|shape| shape.volume()).sum();
     Row {
         name,

@@ -14,6 +14,9 @@ pub use forecast::{Forecast, forecast};
 /// A place is taken when a particle is nearer than this, × spacing: a stream that backs up is not crowded.
 const CROWDED: f64 = 0.7;
 
+/// Most layers of a stream that come in one step.
+const MOST_LAYERS: f64 = 1000.0;
+
 /// An emitter in motion.
 #[derive(Clone, Debug)]
 pub struct Source {
@@ -27,7 +30,7 @@ pub struct Source {
 impl Source {
     /// The emitters of a scene.
     pub fn all(scene: &Scene) -> Vec<Source> {
-        let spacing = scene.model.spacing;
+        let spacing = scene.model.particle_spacing();
         scene
             .emitters
             .iter()
@@ -94,13 +97,20 @@ impl Source {
             return;
         }
         let is_stream = matches!(self.emitter.shape, Shape::Disc { .. });
-        if is_stream && self.travelled < self.spacing {
-            return;
+        if !is_stream {
+            return self.fill_places(DVec3::ZERO, solver, births, room);
         }
-        if is_stream {
+        // In a long step more than one layer has left the disc; a step by hand may be so long that most are gone again.
+        if self.travelled > MOST_LAYERS * self.spacing {
+            self.travelled = MOST_LAYERS * self.spacing;
+        }
+        while self.travelled >= self.spacing {
             self.travelled -= self.spacing;
+            self.fill_places(self.emitter.direction * self.travelled, solver, births, room);
         }
-        let offset = if is_stream { self.emitter.direction * self.travelled } else { DVec3::ZERO };
+    }
+
+    fn fill_places(&self, offset: DVec3, solver: &dyn Solver, births: &mut Vec<Birth>, room: usize) {
         let velocity = self.emitter.direction * self.emitter.speed;
         for place in &self.places {
             let position = *place + offset;

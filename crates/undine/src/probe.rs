@@ -61,7 +61,7 @@ fn parts(kind: ProbeKind) -> &'static [&'static str] {
 impl Probes {
     /// The probes of a scene.
     pub fn new(scene: &Scene) -> Self {
-        let spacing = scene.model.spacing;
+        let spacing = scene.model.particle_spacing();
         let first = scene.fluids.first().map_or(1.0, |f| f.density);
         let mass = |density: f64| match scene.model.sph.mass {
             Some(m) => m * density / first,
@@ -80,7 +80,7 @@ impl Probes {
             .map(|probe| Instrument {
                 start: starting_box(scene, probe.fluid),
                 column: (probe.kind == ProbeKind::Height)
-                    .then(|| Column::new(probe.position, spacing, scene.domain.as_ref())),
+                    .then(|| Column::new(probe.position, scene.model.spacing, scene.domain.as_ref())),
                 probe: probe.clone(),
             })
             .collect();

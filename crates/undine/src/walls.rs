@@ -436,6 +436,17 @@ impl Walls {
         }
     }
 
+    /// The nearest wall that is not a face of the domain, up to `reach`.
+    pub fn nearest_body(&self, p: DVec3, reach: f64) -> Option<Contact> {
+        let near = self.walls.iter().filter_map(|wall| wall.contact(p, reach));
+        near.min_by(|a, b| a.distance.total_cmp(&b.distance))
+    }
+
+    /// Whether there are walls beside the faces of the domain.
+    pub fn has_bodies(&self) -> bool {
+        !self.walls.is_empty()
+    }
+
     /// Signed distance to the nearest wall, up to `reach`.
     pub fn distance(&self, p: DVec3, reach: f64) -> f64 {
         let mut nearest = reach;

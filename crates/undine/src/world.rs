@@ -9,6 +9,7 @@ use crate::emitter::Source;
 use crate::fields::{Brush, Fields, Touch};
 use crate::frame::Frame;
 use crate::models::lennard_jones::LennardJones;
+use crate::models::mac::{Mac, MacError};
 use crate::models::sph::Sph;
 use crate::models::springs::Solids;
 use crate::models::{Around, Birth, Passes, Solver, StepLimit, Trouble};
@@ -38,6 +39,9 @@ pub enum WorldError {
     /// Walls that cannot have boundary particles.
     #[error("{0}; raise model.spacing, or take model.walls = \"layers\", which needs none")]
     Walls(#[from] SampleError),
+    /// A scene over which no grid can be laid.
+    #[error("{0}")]
+    Grid(#[from] MacError),
     /// Nothing that moves, and nothing that would make some fluid.
     #[error(
         "the scene holds no fluid: no particle fits at this spacing, and there is no emitter and no solid"
@@ -94,7 +98,7 @@ impl World {
     pub fn new(scene: Scene) -> Result<Self, WorldError> {
         let solver: Box<dyn Solver> = match scene.model.kind {
             ModelKind::Sph => Box::new(Sph::new(&scene)?),
-            ModelKind::Mac => return Err(WorldError::NotBuilt("the model `mac`")),
+            ModelKind::Mac => Box::new(Mac::new(&scene)?),
             ModelKind::LennardJones => Box::new(LennardJones::new(&scene)),
         };
         Self::with_solver(scene, solver)
@@ -248,6 +252,11 @@ impl World {
     /// Number of boundary particles on walls and mass-spring bodies.
     pub fn wall_particles(&self) -> usize {
         self.solver.walls()
+    }
+
+    /// Named numbers about the solver's last step: iterations, errors.
+    pub fn diagnostics(&self) -> Vec<(&'static str, f64)> {
+        self.solver.diagnostics()
     }
 
     /// The walls as posed now.
@@ -464,7 +473,9 @@ fn is_on(switches: &BTreeMap<String, bool>, name: Option<&str>) -> bool {
 
 /// Fills the fluids' shapes, leaving out what lies in walls or in an earlier fluid.
 fn starting_fluid(scene: &Scene, walls: &Walls) -> (Vec<Birth>, StartReport) {
-    let d = scene.model.spacing;
+    let d = scene.model.particle_spacing();
+    // A lattice cut by a wall where it stands holds the right volume on average; SPH wants room for half a particle.
+    let gap = if scene.model.kind == ModelKind::Mac { 0.0 } else { START_GAP * d };
     let mut births: Vec<Birth> = Vec::new();
     let mut report = StartReport::default();
     for (fluid, f) in scene.fluids.iter().enumerate() {
@@ -474,7 +485,7 @@ fn starting_fluid(scene: &Scene, walls: &Walls) -> (Vec<Birth>, StartReport) {
         for p in places {
             let outside = scene.domain.as_ref().is_some_and(|b| p.cmplt(b.min).any() || p.cmpgt(b.max).any());
             let mut in_wall = false;
-            walls.contacts(p, d, |c| in_wall |= c.distance < if c.sampled { 0.0 } else { START_GAP * d });
+            walls.contacts(p, d, |c| in_wall |= c.distance < if c.sampled { 0.0 } else { gap });
             if outside || in_wall {
                 report.in_walls += 1;
             } else if scene.solids.iter().any(|s| is_in_solid(s, p, d)) {

@@ -161,3 +161,43 @@ fn the_liquid_of_molecules_has_the_published_energy_and_pressure() {
 fn molecules_keep_their_momentum() {
     validate("lj-momentum");
 }
+
+#[test]
+fn a_column_of_cells_collapses_as_martin_and_moyce_filmed_it() {
+    validate("mac-dam-break");
+}
+
+#[test]
+fn a_column_of_cells_collapses_as_koshizuka_and_oka_filmed_it() {
+    validate("mac-koshizuka");
+}
+
+#[test]
+fn water_in_cells_stands_still_under_its_weight() {
+    validate("mac-hydrostatic");
+}
+
+#[test]
+fn water_in_cells_sloshes_at_the_right_period() {
+    validate("mac-sloshing");
+}
+
+#[test]
+fn vortices_in_cells_decay_by_viscosity_alone() {
+    validate("mac-taylor-green");
+}
+
+#[test]
+fn a_lid_drives_a_cavity_of_cells_as_ghia_computed() {
+    validate("mac-cavity");
+}
+
+#[test]
+fn water_swings_in_a_u_tube_at_the_right_period() {
+    validate("mac-u-tube");
+}
+
+#[test]
+fn water_in_cells_keeps_its_volume_through_a_collapse() {
+    validate("mac-volume");
+}

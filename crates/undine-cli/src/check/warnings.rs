@@ -112,7 +112,7 @@ fn short_periods(scene: &Scene, h: f64) -> Vec<String> {
 
 /// Emitters in walls, outside the domain, in each other or in the starting fluid.
 fn emitters(scene: &Scene, walls: &Walls) -> Vec<String> {
-    let d = scene.model.spacing;
+    let d = scene.model.particle_spacing();
     let places: Vec<Vec<DVec3>> = scene.emitters.iter().map(|e| e.shape.fill(d)).collect();
     let mut warnings = Vec::new();
     for (i, emitter) in scene.emitters.iter().enumerate() {

@@ -81,7 +81,7 @@ impl Source {
     pub fn read(&self, number: u64) -> Result<Frame> {
         let path = self.files.get(&number).with_context(|| format!("there is no frame {number}"))?;
         let scene = self.scene();
-        let spacing = scene.model.spacing;
+        let spacing = scene.model.particle_spacing();
         Ok(Frame {
             index: number,
             time: number as f64 / scene.time.frame_rate,

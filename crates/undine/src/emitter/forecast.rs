@@ -86,7 +86,7 @@ struct Valve {
 
 impl Valve {
     fn new(emitter: &Emitter, scene: &Scene) -> Self {
-        let d = scene.model.spacing;
+        let d = scene.model.particle_spacing();
         let places = emitter.shape.fill(d);
         let (front, fall) = match emitter.shape {
             Shape::Disc { .. } => (places.len(), 0.0),

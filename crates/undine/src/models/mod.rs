@@ -1,6 +1,7 @@
 //! The numerical models, each behind the small [`Solver`] trait.
 
 pub mod lennard_jones;
+pub mod mac;
 pub mod sph;
 pub mod springs;
 
@@ -56,6 +57,11 @@ pub trait Solver: Send {
     /// Forces of the fluid on each node of the solids during the last step, N; `None` when it does not feel them.
     fn forces_on_solids(&self) -> Option<&[DVec3]> {
         None
+    }
+
+    /// Named numbers about the last step, for those who watch: iterations of solvers, errors.
+    fn diagnostics(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
     }
 
     /// Number of boundary particles.

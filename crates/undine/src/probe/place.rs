@@ -51,7 +51,7 @@ pub(super) struct Column {
     domain: Option<Domain>,
 }
 
-/// Radius × spacing: wide enough that a lattice gives the same height wherever the column stands (within 0.5 %).
+/// Radius × spacing (of cells, where there are some: markers keep less order): wide enough that a lattice gives the same height wherever the column stands (within 0.5 %).
 const COLUMN: f64 = 3.0;
 /// A gap of so many spacings parts the column from drops above it.
 const GAP: f64 = 2.0;

@@ -19,7 +19,8 @@ use super::*;
 /// Builds the scene. Faults are reported through the reader; the scene is then of no use.
 pub fn build_scene(file: &Reader, shapes: &ShapeBuilder) -> Scene {
     let model = build_model(&file.table("model"));
-    let mut budget = Budget { spacing: model.spacing, most: model.max_particles as f64, used: 0.0 };
+    let mut budget =
+        Budget { spacing: model.particle_spacing(), most: model.max_particles as f64, used: 0.0 };
     // What emitters make comes later, but the places where they make it are listed at the start.
     let mut layers = Budget { ..budget };
     let fluids = build_fluids(&file.tables("fluid"), shapes, &mut budget);
@@ -44,6 +45,7 @@ pub fn build_scene(file: &Reader, shapes: &ShapeBuilder) -> Scene {
         solids,
     };
     check_mass(&file.table("model"), &scene);
+    check_grid(&file.table("model"), &scene);
     scene.backdrop = file.maybe_table("backdrop").and_then(|backdrop| {
         let floor = scene.domain.as_ref().is_some_and(|d| !d.periodic[1] && !d.open.contains(&(1, false)));
         build_backdrop(&backdrop, floor, shapes)
@@ -106,6 +108,10 @@ fn build_model(model: &Reader) -> Model {
             integrator: chosen(model.text("integrator"), &Integrator::NAMES, &Integrator::ALL),
         },
         lennard_jones: build_lennard_jones(model, spacing),
+        mac: MacOptions {
+            markers: model.integer("markers") as usize,
+            convection: chosen(model.text("convection"), &Convection::NAMES, &Convection::ALL),
+        },
     }
 }
 
@@ -128,6 +134,27 @@ fn check_mass(model: &Reader, scene: &Scene) {
             fluid.density * scene.model.spacing.powi(3)
         );
         model.fail("mass", message, expected);
+    }
+}
+
+/// Most cells of a grid: indices stay within 32 bits, memory within some ten gigabytes.
+const MOST_CELLS: f64 = 2e8;
+
+/// A grid needs a box to be laid over.
+fn check_grid(model: &Reader, scene: &Scene) {
+    if scene.model.kind != ModelKind::Mac {
+        return;
+    }
+    let Some(domain) = &scene.domain else {
+        let message = "the model `mac` needs a `[domain]`: its grid is laid over that box".into();
+        return model.fail("kind", message, "a `[domain]` with `min` and `max`");
+    };
+    let cells = (domain.max - domain.min) / scene.model.spacing;
+    let count: f64 = cells.to_array().iter().map(|c| c.max(1.0)).product();
+    let fits = count <= MOST_CELLS; // not so for NaN
+    if !fits {
+        let message = format!("the domain has about {count:.1e} cells of this spacing");
+        model.fail("spacing", message, format!("at most {} cells", short(MOST_CELLS)));
     }
 }
 

@@ -152,10 +152,12 @@ pub struct Model {
     pub seed: u64,
     /// Random offset of the initial lattice, × spacing. Raising it breaks symmetry sooner.
     pub jitter: f64,
-    /// Dials of the `sph` model.
+    /// Dials of the `sph` model; `cfl`, `restitution` and `viscous_step` serve the others too.
     pub sph: SphOptions,
     /// Dials of the `lennard-jones` model.
     pub lennard_jones: LennardJonesOptions,
+    /// Dials of the `mac` model.
+    pub mac: MacOptions,
 }
 
 impl Model {
@@ -166,6 +168,41 @@ impl Model {
             ModelKind::LennardJones => self.lennard_jones.cutoff * self.lennard_jones.sigma,
         }
     }
+
+    /// Distance of neighbouring particles or markers at rest, m.
+    pub fn particle_spacing(&self) -> f64 {
+        match self.kind {
+            ModelKind::Mac => self.spacing / self.mac.markers as f64,
+            ModelKind::Sph | ModelKind::LennardJones => self.spacing,
+        }
+    }
+}
+
+/// Dials of the `mac` model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MacOptions {
+    /// Markers along each edge of a full cell.
+    pub markers: usize,
+    /// How velocities travel.
+    pub convection: Convection,
+}
+
+/// How velocities travel in the `mac` model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Convection {
+    /// Markers carry velocity and its gradient (Jiang 2015).
+    Apic,
+    /// Markers carry velocity and take on the changes of the grid's (Brackbill 1988, Zhu & Bridson 2005).
+    Flip,
+    /// The grid's velocities are traced back (Stam 1999, Génevaux 2003); markers only mark.
+    SemiLagrangian,
+}
+
+impl Convection {
+    /// Their words in a scene file.
+    pub const NAMES: [&'static str; 3] = ["apic", "flip", "semi-lagrangian"];
+    /// In the order of their words.
+    pub const ALL: [Convection; 3] = [Convection::Apic, Convection::Flip, Convection::SemiLagrangian];
 }
 
 /// Dials of the `sph` model.

@@ -1,4 +1,5 @@
 //! Plain parallel arrays that models work on.
 
+pub mod markers;
 pub mod particles;
 pub mod springs;

@@ -124,7 +124,8 @@ pub(super) const CONSERVATIVE: Scheme = Scheme {
 };
 
 pub(super) fn martin_moyce(lab: &mut Lab) -> Result<(), CaseError> {
-    martin_moyce_with(lab, &CONSERVATIVE)
+    let scheme = Scheme { kernels: lab.scheme(), plots: lab.name(), ..CONSERVATIVE };
+    martin_moyce_with(lab, &scheme)
 }
 
 pub(super) fn martin_moyce_with(lab: &mut Lab, scheme: &Scheme) -> Result<(), CaseError> {
@@ -168,7 +169,7 @@ pub(super) fn koshizuka_oka(lab: &mut Lab) -> Result<(), CaseError> {
     let length = 0.146;
     let rate = (2.0 * G / length).sqrt();
     let layers = lab.either(20.0, 10.0);
-    let [front, _] = collapse(lab, slab::DEFAULT, length, 4.0 * length, layers, (3.1 + SHIFT) / rate, 1.0)?;
+    let [front, _] = collapse(lab, lab.scheme(), length, 4.0 * length, layers, (3.1 + SHIFT) / rate, 1.0)?;
     let front = scaled(&front, rate, length);
     let (shift, error) = best_shift(&front, &KO_FRONT, SHIFT, |m, r| m / r - 1.0);
     let gate = lab.either(0.07, 0.12);
@@ -176,7 +177,7 @@ pub(super) fn koshizuka_oka(lab: &mut Lab) -> Result<(), CaseError> {
     let what = format!("front, RMS of Z/Z_ref - 1 (shift ΔT {shift:+.3}; {as_is:.3} without)");
     lab.check(what, error, 0.0, error, gate);
     lab.plot(
-        "koshizuka-front",
+        format!("{}-front", lab.name()),
         Plot::new("Dam break in a short tank: front", "T = t √(2g/L)", "Z = x/L")
             .line("measured", &front)
             .line(

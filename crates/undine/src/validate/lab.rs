@@ -31,6 +31,22 @@ impl<'a> Lab<'a> {
         Lab { case: case.name, model: case.model, quick, progress, done: 0.0, outcome: Outcome::default() }
     }
 
+    /// The default scheme of the case's model, for a slab.
+    pub(super) fn scheme(&self) -> &'static str {
+        if self.model == "mac" { super::slab::MAC } else { super::slab::DEFAULT }
+    }
+
+    /// Name of the case: file names of its plots begin with it.
+    pub(super) fn name(&self) -> &'static str {
+        self.case
+    }
+
+    /// Adds to the share of the work that is done, for what is run by hand.
+    pub(super) fn advance(&mut self, share: f64) {
+        self.done += share;
+        (self.progress)(self.done.min(1.0));
+    }
+
     /// One of two values: the first in full, the second when quick.
     pub(super) fn either<T>(&self, full: T, quick: T) -> T {
         if self.quick { quick } else { full }

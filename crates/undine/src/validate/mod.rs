@@ -13,6 +13,7 @@ mod floating;
 mod lab;
 mod lattice;
 mod layers;
+mod mac;
 mod molecules;
 mod mueller;
 mod pipe;
@@ -243,6 +244,54 @@ pub fn cases() -> &'static [Case] {
             model: "lennard-jones",
             what: "momentum of isolated and colliding drops",
             run: molecules::momentum,
+        },
+        Case {
+            name: "mac-dam-break",
+            model: "mac",
+            what: "front and height of a collapsing column (Martin & Moyce 1952)",
+            run: collapse::martin_moyce,
+        },
+        Case {
+            name: "mac-koshizuka",
+            model: "mac",
+            what: "front of a collapsing column (Koshizuka & Oka 1996)",
+            run: collapse::koshizuka_oka,
+        },
+        Case {
+            name: "mac-hydrostatic",
+            model: "mac",
+            what: "pressure ρg(H-y), rest and kept volumes in a tank 0.5 m deep",
+            run: tank::run,
+        },
+        Case {
+            name: "mac-sloshing",
+            model: "mac",
+            what: "period of the first mode in a tank 1 m long, 0.5 m deep",
+            run: slosh::run,
+        },
+        Case {
+            name: "mac-taylor-green",
+            model: "mac",
+            what: "decay of Taylor and Green's vortices at Re 100",
+            run: mac::taylor_green,
+        },
+        Case {
+            name: "mac-cavity",
+            model: "mac",
+            what: "flow in a box under a moving lid at Re 100 (Ghia 1982)",
+            run: mac::cavity,
+        },
+        Case {
+            name: "mac-u-tube",
+            model: "mac",
+            what: "period of water swinging in a U-tube",
+            run: mac::u_tube,
+        },
+        Case {
+            name: "mac-volume",
+            model: "mac",
+            what: "volume of water through a violent collapse",
+            run: mac::volume,
         },
     ];
     CASES

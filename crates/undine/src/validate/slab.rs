@@ -20,6 +20,8 @@ pub(super) struct Slab {
 
 /// The default scheme.
 pub(super) const DEFAULT: &str = "conservative";
+/// The grid with markers; the spacing is that of cells.
+pub(super) const MAC: &str = "mac";
 
 impl Slab {
     /// Extent in z, m.
@@ -32,12 +34,14 @@ impl Slab {
         let Slab { spacing, tank: [length, top], water: [width, height], .. } = self;
         let Slab { gravity: [gx, gy], duration, frame_rate, kernels, .. } = self;
         let depth = self.depth();
+        let model =
+            if *kernels == MAC { "kind = \"mac\"".into() } else { format!("kernels = \"{kernels}\"") };
         format!(
             r#"
             gravity = [{gx}, {gy}, 0]
             time = {{ duration = {duration}, frame_rate = {frame_rate} }}
             domain = {{ min = [0, 0, 0], max = [{length}, {top}, {depth}], periodic = [false, false, true], open = ["+y"] }}
-            model = {{ spacing = {spacing}, kernels = "{kernels}" }}
+            model = {{ spacing = {spacing}, {model} }}
             [[fluid]]
             name = "water"
             density = 1000

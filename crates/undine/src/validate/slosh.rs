@@ -7,7 +7,7 @@
 use std::f64::consts::{PI, TAU};
 
 use super::fit::Oscillation;
-use super::slab::{self, Slab};
+use super::slab::{MAC, Slab};
 use super::{CaseError, Lab};
 use crate::export::Plot;
 
@@ -30,7 +30,7 @@ pub(super) fn run(lab: &mut Lab) -> Result<(), CaseError> {
         gravity: [LEAN * G, -G],
         duration,
         frame_rate: 100.0,
-        kernels: slab::DEFAULT,
+        kernels: lab.scheme(),
     };
     let scene = slab.scene(&format!(
         r#"
@@ -51,11 +51,11 @@ pub(super) fn run(lab: &mut Lab) -> Result<(), CaseError> {
         format!("period of the centre of mass, s (damped by {:.2}/s)", fit.damping),
         fit.period,
         reference,
-        0.06,
+        if lab.scheme() == MAC { 0.03 } else { 0.06 },
     );
     lab.check("R² of one damped mode", fit.r2, 1.0, 1.0 - fit.r2, 0.1);
     lab.plot(
-        "sloshing",
+        lab.name(),
         Plot::new("Sloshing: horizontal centre of mass", "t / s", "x - L/2 / m")
             .line("measured", &centre)
             .line("fitted mode", &free.iter().map(|p| (p.0, fit.at(p.0))).collect::<Vec<_>>()),

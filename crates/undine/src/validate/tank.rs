@@ -1,6 +1,6 @@
 //! Water at rest in a tank.
 
-use super::slab::{self, Slab};
+use super::slab::Slab;
 use super::{CaseError, Lab};
 use crate::export::Plot;
 
@@ -24,9 +24,9 @@ pub(super) fn run(lab: &mut Lab) -> Result<(), CaseError> {
         gravity: [0.0, -G],
         duration,
         frame_rate: 50.0,
-        kernels: slab::DEFAULT,
+        kernels: lab.scheme(),
     };
-    measure(lab, "hydrostatic", &slab.scene("[[probe]]\nkind = \"energy\""))
+    measure(lab, &slab.scene("[[probe]]\nkind = \"energy\""))
 }
 
 /// A tank of three plates.
@@ -62,19 +62,21 @@ pub(super) fn of_plates(lab: &mut Lab) -> Result<(), CaseError> {
         kind = "energy"
         "#
     );
-    measure(lab, "hydrostatic-walls", &scene)
+    measure(lab, &scene)
 }
 
-fn measure(lab: &mut Lab, name: &str, scene: &str) -> Result<(), CaseError> {
-    let (layers, duration) = size(lab);
-    let d = DEPTH / layers;
+fn measure(lab: &mut Lab, scene: &str) -> Result<(), CaseError> {
+    let (_, duration) = size(lab);
+    let name = lab.name();
+    let mut d = 0.0;
     let mut kinetic = Vec::new();
     let mut errors = Vec::new();
     let mut last = Vec::new();
     let mut count = 0;
-    lab.run(scene, 1.0, |m| {
+    let world = lab.run(scene, 1.0, |m| {
         kinetic.push((m.frame.time, m.probes[0]));
         count = m.frame.particles.len();
+        d = m.frame.spacing;
         if m.frame.time >= 0.9 * duration {
             last = pressures(m.frame);
             errors.push(l2(&last));
@@ -94,7 +96,13 @@ fn measure(lab: &mut Lab, name: &str, scene: &str) -> Result<(), CaseError> {
     let (middle, end) =
         (mean(duration / 3.0, 2.0 * duration / 3.0), mean(2.0 * duration / 3.0, f64::INFINITY));
     lab.check("kinetic energy over MgH, last third", end, 0.0, end, 1e-3);
-    lab.check("kinetic energy, last third over middle third", end / middle, 0.0, end / middle, 1.0);
+    // What is left when nothing moves but the last digits rises and falls as it likes.
+    let rise = if end < 1e-9 { 0.0 } else { end / middle };
+    lab.check("kinetic energy, last third over middle third", end / middle, 0.0, rise, 1.0);
+
+    if let Some((_, divergence)) = world.diagnostics().iter().find(|d| d.0 == "divergence × step") {
+        lab.check("greatest |∇·u|Δt", *divergence, 0.0, *divergence, crate::models::mac::pressure::TOLERANCE);
+    }
 
     let exact = [(0.0, DENSITY * G * DEPTH), (DEPTH, 0.0)];
     let measured: Vec<_> = last.iter().map(|(y, p, _)| (*y, *p)).collect();

@@ -1,0 +1,183 @@
+//! Keeps the liquid's volume: markers are spread where they crowd and drawn together where they thin out, by displacements that
+//! solve the pressure's own system (Kugelstadt 2019), and markers of crowded cells are put into cells that run dry.
+//!
+//! Velocities know nothing of it, so that it neither heats nor damps the flow. No marker is made or lost.
+
+use rayon::prelude::*;
+
+use super::cuts::Cuts;
+use super::extrapolate::{Known, cover, pad, spread};
+use super::layout::Layout;
+use super::liquid::Liquid;
+use super::pressure::Pressure;
+use super::transfer::{Faces, velocity_and_gradient_at};
+use crate::state::markers::{Markers, Order};
+
+/// Errors of the filling that are left alone: markers at rest stay at rest.
+const SLACK: f32 = 0.01;
+/// Share of an error that a step corrects.
+const SHARE: f32 = 0.5;
+/// Farthest that markers are spread in a step, cells.
+const NUDGE: f32 = 0.2;
+/// Greatest error that is believed.
+const MOST: f32 = 0.5;
+
+/// Displacements and what they are computed from.
+#[derive(Clone, Debug, Default)]
+pub struct Even {
+    wanted: Vec<f32>,
+    q: Vec<f32>,
+    /// Displacements at faces, m, spread and padded; then velocities, m/s ([`Even::add`]).
+    pub shift: Faces,
+    /// Iterations of the last solve.
+    pub iterations: usize,
+}
+
+impl Even {
+    /// Finds displacements; says whether there is anything to displace. The pressure's system must be that of this liquid.
+    pub fn find(
+        &mut self,
+        layout: &Layout,
+        cuts: &Cuts,
+        liquid: &Liquid,
+        known: &Known,
+        pressure: &mut Pressure,
+        layers: usize,
+    ) -> bool {
+        let [nx, ny, nz] = layout.n;
+        self.wanted.resize(nx * ny * nz, 0.0);
+        let greatest = self.wanted.par_chunks_mut(nx * ny).enumerate().map(|(z, wanted)| {
+            let mut greatest = 0f32;
+            for (c, wanted) in wanted.iter_mut().enumerate() {
+                let i = layout.at([c % nx, c / nx, z]);
+                *wanted = error(layout, cuts, liquid, i);
+                greatest = greatest.max(wanted.abs());
+            }
+            greatest
+        });
+        let greatest = greatest.reduce(|| 0.0, f32::max);
+        self.iterations = 0;
+        if greatest == 0.0 {
+            return false;
+        }
+        self.q.resize(nx * ny * nz, 0.0);
+        for shift in &mut self.shift {
+            shift.resize(layout.len(), 0.0);
+        }
+        let report = pressure.displace(layout, cuts, liquid, &self.wanted, &mut self.q, &mut self.shift);
+        self.iterations = report.iterations;
+        spread(layout, known, &mut self.shift, layers);
+        still(cuts, &mut self.shift);
+        pad(layout, cuts, &mut self.shift);
+        true
+    }
+
+    /// Makes of displacements the velocities that move markers during `dt`, s: `u` and what evens them out.
+    pub fn add(&mut self, layout: &Layout, u: &Faces, dt: f64) {
+        for (a, (shift, u)) in self.shift.iter_mut().zip(u).enumerate() {
+            let (most, rate) = (NUDGE * layout.h[a] as f32, (1.0 / dt) as f32);
+            shift.par_iter_mut().zip(u).with_min_len(4096).for_each(|(shift, u)| {
+                *shift = u + rate * shift.clamp(-most, most);
+            });
+        }
+    }
+}
+
+/// Share by which a cell should grow.
+#[inline(always)]
+fn error(layout: &Layout, cuts: &Cuts, liquid: &Liquid, i: usize) -> f32 {
+    if !liquid.wet[i] {
+        return 0.0;
+    }
+    let e = liquid.fill[i] - 1.0;
+    if e > SLACK {
+        return SHARE * (e - SLACK).min(MOST);
+    }
+    // Less than full is an error only inside: at the surface it is the surface, and at walls, from which markers keep off, the
+    // hat functions weigh them too little.
+    let inside = || {
+        (0..3).all(|a| {
+            let s = layout.stride[a];
+            (liquid.wet[i - s] || cuts.open[a][i] == 0.0) && (liquid.wet[i + s] || cuts.open[a][i + s] == 0.0)
+        })
+    };
+    if e < -SLACK && cuts.hat[i] > 0.999 && inside() { SHARE * (e + SLACK).max(-MOST) } else { 0.0 }
+}
+
+/// Walls do not move by displacements.
+fn still(cuts: &Cuts, shift: &mut Faces) {
+    for (covered, shift) in cuts.covered.iter().zip(shift) {
+        for c in covered {
+            shift[c.face as usize] = 0.0;
+        }
+    }
+}
+
+/// Moves markers of crowded cells into cells inside the liquid that have run dry, with the velocity there. `each` is how many a
+/// full cell has. Markers must be in order; those moved are out of it after.
+pub fn transplant(
+    layout: &Layout,
+    cuts: &Cuts,
+    liquid: &Liquid,
+    u: &Faces,
+    order: &Order,
+    markers: &mut Markers,
+    each: usize,
+) -> usize {
+    let [nx, ny, nz] = layout.n;
+    let count = |c: usize| (order.start[c + 1] - order.start[c]) as usize;
+    let dry: Vec<usize> = (0..nx * ny * nz)
+        .into_par_iter()
+        .with_min_len(4096)
+        .filter(|&c| {
+            // Cut cells hold less anyway.
+            count(c) * 4 < each && {
+                let i = layout.at([c % nx, c / nx % ny, c / (nx * ny)]);
+                liquid.wet[i]
+                    && cuts.volume[i] >= 1.0
+                    && layout.stride.iter().all(|s| liquid.wet[i - s] && liquid.wet[i + s])
+            }
+        })
+        .collect();
+    if dry.is_empty() {
+        return 0;
+    }
+    let crowded: Vec<usize> =
+        (0..nx * ny * nz).into_par_iter().with_min_len(4096).filter(|&c| count(c) > 2 * each).collect();
+    let mut moved = 0;
+    let mut from = crowded.iter().flat_map(|&c| {
+        let surplus = count(c) - 2 * each;
+        // The last ones of the cell.
+        (0..surplus).map(move |k| order.start[c + 1] as usize - 1 - k)
+    });
+    'all: for c in dry {
+        for k in 0..(each / 2).max(1) - count(c).min((each / 2).max(1)) {
+            let Some(i) = from.next() else { break 'all };
+            // Where, follows from the marker's number.
+            let cell = [c % nx, c / nx % ny, c / (nx * ny)];
+            let mut state = markers.id[i].wrapping_mul(0x9E37_79B9) ^ (k as u32).wrapping_mul(0x85EB_CA6B);
+            let x: [f32; 3] = std::array::from_fn(|a| {
+                state ^= state << 13;
+                state ^= state >> 17;
+                state ^= state << 5;
+                cell[a] as f32 + 0.1 + 0.8 * (state >> 8) as f32 / (1 << 24) as f32
+            });
+            let (velocity, gradient) = velocity_and_gradient_at(layout, u, &x);
+            markers.x[i] = x;
+            markers.velocity[i] = velocity;
+            if markers.has_affine {
+                markers.affine[i] = gradient;
+            }
+            moved += 1;
+        }
+    }
+    moved
+}
+
+/// Fills air and walls of a velocity field that is known at some faces.
+pub fn complete(layout: &Layout, cuts: &Cuts, known: &Known, u: &mut Faces, layers: usize) {
+    spread(layout, known, u, layers);
+    pad(layout, cuts, u);
+    cover(layout, cuts, u);
+    pad(layout, cuts, u);
+}

@@ -1,0 +1,107 @@
+//! Checkpoints of the grid and its markers.
+
+use super::Mac;
+use super::transfer::Faces;
+use crate::checkpoint::{CheckpointError, CheckpointReader, CheckpointWriter};
+use crate::scene::Convection;
+
+impl Mac {
+    /// Writes all that the next step and the next look depend on.
+    pub(super) fn write(&self, out: &mut CheckpointWriter) -> std::io::Result<()> {
+        let m = &self.markers;
+        out.section("mac")?;
+        out.put_u32(m.next_id)?;
+        out.put_f32x3s(&m.x)?;
+        out.put_f32x3s(&m.velocity)?;
+        out.put_f32s(m.affine.as_flattened().as_flattened())?;
+        out.put_u32s(&m.id)?;
+        out.put_u8s(&m.fluid)?;
+        out.put_f64s(&[self.last, self.kick, self.rate, self.pull])?;
+        for f in &self.fluids {
+            out.put_f64(f.viscosity)?;
+        }
+        out.put_f32s(&self.pressure.p)?;
+        out.put_f32s(&self.liquid.fill)?;
+        out.put_f32s(&self.liquid.depth)?;
+        out.put_u8s(&self.liquid.wet.iter().map(|w| u8::from(*w)).collect::<Vec<u8>>())?;
+        for a in 0..3 {
+            out.put_f32s(&self.gain[a])?;
+            out.put_u8s(&self.known.0[a].iter().map(|k| u8::from(*k)).collect::<Vec<u8>>())?;
+        }
+        if self.convection == Convection::SemiLagrangian {
+            for u in &self.u {
+                out.put_f32s(u)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads what [`Mac::write`] wrote.
+    pub(super) fn read(&mut self, from: &mut CheckpointReader) -> Result<(), CheckpointError> {
+        let damaged = |what: &str| CheckpointError::Damaged { what: what.into() };
+        from.section("mac")?;
+        let cells = self.layout.len();
+        let m = &mut self.markers;
+        m.next_id = from.get_u32()?;
+        m.x = from.get_f32x3s()?;
+        m.velocity = from.get_f32x3s()?;
+        let affine = from.get_f32s()?;
+        m.affine = affine.as_chunks::<3>().0.as_chunks::<3>().0.to_vec();
+        m.id = from.get_u32s()?;
+        m.fluid = from.get_u8s()?;
+        let n = m.x.len();
+        let gradients = if m.has_affine { 9 * n } else { 0 };
+        if m.velocity.len() != n || m.id.len() != n || m.fluid.len() != n || affine.len() != gradients {
+            return Err(damaged("marker arrays differ in length"));
+        }
+        if m.fluid.iter().any(|f| usize::from(*f) >= self.fluids.len()) {
+            return Err(damaged("a marker belongs to no fluid of the scene"));
+        }
+        let size = self.layout.n.map(|n| n as f32);
+        if !m.x.iter().all(|x| (0..3).all(|a| x[a] >= 0.0 && x[a] <= size[a])) {
+            return Err(damaged("a marker is outside the domain"));
+        }
+        let finite = |v: &[f32]| v.iter().all(|v| v.is_finite());
+        if !finite(m.velocity.as_flattened()) || !finite(&affine) {
+            return Err(damaged("a marker's motion is no number"));
+        }
+        let times = from.get_f64s()?;
+        let [last, kick, rate, pull] = times[..] else { return Err(damaged("step statistics")) };
+        if ![last, kick, rate, pull].iter().all(|v| v.is_finite() && *v >= 0.0) {
+            return Err(damaged("step statistics"));
+        }
+        (self.last, self.kick, self.rate, self.pull) = (last, kick, rate, pull);
+        for f in &mut self.fluids {
+            f.viscosity = from.get_f64()?;
+        }
+        let field = |from: &mut CheckpointReader, length: usize| {
+            let values = from.get_f32s()?;
+            let right = values.len() == length && finite(&values);
+            if right { Ok(values) } else { Err(damaged("a field of the grid")) }
+        };
+        let flags = |from: &mut CheckpointReader| {
+            let values = from.get_u8s()?;
+            if values.len() != cells {
+                return Err(damaged("a field of the grid"));
+            }
+            Ok(values.iter().map(|v| *v != 0).collect::<Vec<bool>>())
+        };
+        self.pressure.p = field(from, self.layout.n.iter().product())?;
+        self.liquid.fill = field(from, cells)?;
+        self.liquid.depth = field(from, cells)?;
+        self.liquid.wet = flags(from)?;
+        for a in 0..3 {
+            self.gain[a] = field(from, cells)?;
+            self.known.0[a] = flags(from)?;
+        }
+        if self.convection == Convection::SemiLagrangian {
+            let mut u: Faces = Faces::default();
+            for u in &mut u {
+                *u = field(from, cells)?;
+            }
+            self.u = u;
+        }
+        self.find_order();
+        Ok(())
+    }
+}

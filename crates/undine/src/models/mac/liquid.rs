@@ -1,0 +1,137 @@
+//! Where the liquid is: how full cells are, how deep their centres lie under the surface, and what they weigh.
+
+use rayon::prelude::*;
+
+use super::cuts::Cuts;
+use super::layout::Layout;
+
+/// Cells with less of their hat in the open than this hold no liquid of their own.
+const LEAST_OPEN: f32 = 0.02;
+
+/// The liquid as cells see it; padding filled.
+#[derive(Clone, Debug, Default)]
+pub struct Liquid {
+    /// How full: markers over what an even filling has, by hat functions, walls left out.
+    pub fill: Vec<f32>,
+    /// How deep the centre lies under the surface, in cells, from -1 to 1.
+    pub depth: Vec<f32>,
+    /// Whether pressure is solved for.
+    pub wet: Vec<bool>,
+    /// Mean density relative to that of the first fluid and mean viscosity, Pa s, of each cell; empty for one fluid.
+    pub mixture: Vec<[f32; 2]>,
+    /// 1/density, relative to that of the first fluid, at each face.
+    pub lightness: [Vec<f32>; 3],
+}
+
+/// Depth under a flat surface of which a hat function holds the share `fill`: ∫ of the hat is ½ + s - s|s|/2.
+#[inline(always)]
+fn depth_of(fill: f32) -> f32 {
+    let c = fill.clamp(0.0, 1.0);
+    if c >= 0.5 { 1.0 - (2.0 - 2.0 * c).sqrt() } else { (2.0 * c).sqrt() - 1.0 }
+}
+
+impl Liquid {
+    /// Finds the liquid from counts of markers at cells; `full` is how many a full cell has.
+    pub fn find(&mut self, layout: &Layout, cuts: &Cuts, counts: &[f32], full: f32) {
+        let n = layout.len();
+        self.fill.resize(n, 0.0);
+        self.depth.resize(n, -1.0);
+        self.wet.resize(n, false);
+        for lightness in &mut self.lightness {
+            lightness.resize(n, 1.0);
+        }
+        let each = (self.fill.par_iter_mut(), self.depth.par_iter_mut(), self.wet.par_iter_mut());
+        each.into_par_iter().enumerate().with_min_len(4096).for_each(|(i, (fill, depth, wet))| {
+            let open = cuts.hat[i];
+            *fill = if open > LEAST_OPEN { counts[i] / (full * open) } else { 0.0 };
+            *depth = depth_of(*fill);
+            *wet = *depth >= 0.0 && cuts.volume[i] > 0.0;
+        });
+        self.dry_padding(layout);
+        self.close_holes(layout, cuts);
+        layout.wrap(&mut self.fill);
+        layout.wrap(&mut self.depth);
+        layout.wrap(&mut self.wet);
+    }
+
+    fn dry_padding(&mut self, layout: &Layout) {
+        for a in (0..3).filter(|a| !layout.periodic[*a]) {
+            for pad in [0, (layout.n[a] + 1) * layout.stride[a]] {
+                layout.each_of_layer(a, |i| {
+                    self.wet[pad + i] = false;
+                    self.depth[pad + i] = -1.0;
+                    self.fill[pad + i] = 0.0;
+                });
+            }
+        }
+        layout.wrap(&mut self.wet);
+    }
+
+    /// A cell with a few markers whose every way out leads into liquid is a thin spot of it, not air: it would pull the
+    /// pressure around it to nothing.
+    fn close_holes(&mut self, layout: &Layout, cuts: &Cuts) {
+        let [nx, ny, nz] = layout.n;
+        let wet = &self.wet;
+        let holes: Vec<usize> = (0..ny * nz)
+            .into_par_iter()
+            .flat_map_iter(|row| {
+                let first = layout.at([0, row % ny, row / ny]);
+                (first..first + nx).filter(|&i| {
+                    !wet[i]
+                        && cuts.volume[i] > 0.0
+                        && (0..3).all(|a| {
+                            let s = layout.stride[a];
+                            (cuts.open[a][i] == 0.0 || wet[i - s])
+                                && (cuts.open[a][i + s] == 0.0 || wet[i + s])
+                        })
+                        && (0..3).any(|a| wet[i - layout.stride[a]] || wet[i + layout.stride[a]])
+                })
+            })
+            .collect();
+        for i in holes {
+            self.wet[i] = true;
+            self.depth[i] = self.depth[i].max(0.0);
+        }
+    }
+
+    /// Weighs cells and faces of several fluids: `sums` are those of markers' densities and viscosities, `counts` of markers.
+    pub fn weigh(&mut self, layout: &Layout, sums: &[[f32; 2]], counts: &[f32]) {
+        self.mixture.resize(layout.len(), [1.0; 2]);
+        self.mixture.par_iter_mut().enumerate().with_min_len(4096).for_each(|(i, m)| {
+            *m = if counts[i] > 1e-6 { sums[i].map(|s| s / counts[i]) } else { [1.0, 0.0] };
+        });
+        let mixture = &self.mixture;
+        for (a, lightness) in self.lightness.iter_mut().enumerate() {
+            let s = layout.stride[a];
+            lightness.par_iter_mut().enumerate().with_min_len(4096).for_each(|(i, light)| {
+                if i >= s {
+                    let (p, q) = (counts[i - s], counts[i]);
+                    let mass = p * mixture[i - s][0] + q * mixture[i][0];
+                    *light = if mass > 1e-6 { (p + q) / mass } else { 1.0 };
+                }
+            });
+        }
+    }
+
+    /// Share of the way from a wet cell to the air cell beside it at which the surface lies.
+    #[inline(always)]
+    pub fn share(&self, wet: usize, air: usize) -> f32 {
+        let (s, t) = (self.depth[wet], self.depth[air].min(0.0));
+        let theta = if s - t > 1e-6 { s / (s - t) } else { 0.5 };
+        theta.clamp(0.05, 1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn depth_under_a_flat_surface_is_exact() {
+        for k in -10..=10 {
+            let s = k as f32 / 10.0;
+            let fill = 0.5 + s - 0.5 * s * s.abs();
+            assert!((depth_of(fill) - s).abs() < 2e-3, "{s}: {}", depth_of(fill));
+        }
+    }
+}

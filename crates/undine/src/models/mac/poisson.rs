@@ -1,0 +1,271 @@
+//! The pressure solver: conjugate gradient, preconditioned by multigrid.
+//!
+//! The work per cell stays flat as the grid grows, because a V-cycle of multigrid removes errors of all wavelengths at
+//! once. Sums have a fixed order, so the answer is the same to the last bit for any number of threads.
+//!
+//! Why none of the crates there are: those with multigrid or incomplete Cholesky (`nalgebra-sparse-linalg`, `kryst`,
+//! `del-ls`) and the direct solvers (`faer`) take general sparse matrices. Here the matrix changes every step and is seven
+//! points on a box: without indices it is built and applied several times faster, in single precision, and the order of
+//! sums is ours.
+
+mod coarsest;
+mod components;
+mod exchange;
+mod hierarchy;
+mod kernels;
+mod level;
+#[cfg(test)]
+mod tests;
+
+use components::Singular;
+use hierarchy::Hierarchy;
+use kernels::{Colour, Split};
+
+/// Equations of the pressure: symmetric, seven points, on a box of cells with x running fastest.
+///
+/// Row i is `diagonal[i]` p_i - Σ coupling · p_neighbour = b_i, with a diagonal that is the sum of the couplings or more.
+/// It is taken for just the sum if it is above it by no more than 1e-6 of itself: that is rounding.
+#[derive(Clone, Debug, Default)]
+pub struct System {
+    /// Number of cells along x, y, z.
+    pub size: [usize; 3],
+    /// Axes whose last cell neighbours the first.
+    pub periodic: [bool; 3],
+    /// Coupling (≥ 0) of each cell to its neighbour in +x, +y, +z. That of the last cell of an axis is ignored unless the
+    /// axis is periodic, as is one where either cell is not an unknown.
+    pub plus: [Vec<f32>; 3],
+    /// The diagonal; 0 where the cell is not an unknown.
+    pub diagonal: Vec<f32>,
+}
+
+/// How a solution went.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Report {
+    /// Iterations of the conjugate gradient.
+    pub iterations: usize,
+    /// ‖b - A p‖ / ‖b‖ in the 2-norm, evaluated in double precision before p is rounded to single. Of components
+    /// without hold b and p are those without their means. Infinite if b is not finite.
+    pub residual: f64,
+}
+
+/// Below this part of the last residual taken in double precision, the one that is carried on in single precision is no
+/// longer trusted.
+const TRUST: f64 = 1e-4;
+
+/// Solver that keeps its memory from one solution to the next (but no numbers: the answer depends only on what is
+/// given).
+pub struct Poisson {
+    hierarchy: Hierarchy,
+    singular: Singular,
+    b: Split,
+    /// Answer in double precision, a better one on trial, and what the conjugate gradient has added since the former.
+    sure: [Vec<f64>; 2],
+    trial: [Vec<f64>; 2],
+    x: Split,
+    p: Split,
+    q: Split,
+    /// p · q of the last step.
+    pq: f64,
+}
+
+impl Poisson {
+    /// A solver for boxes of this size.
+    pub fn new(size: [usize; 3], periodic: [bool; 3]) -> Self {
+        let hierarchy = Hierarchy::new(size, periodic);
+        let len = hierarchy.levels[0].len();
+        let split = || Split::new(len);
+        let double = || [vec![0.0; len], vec![0.0; len]];
+        Poisson {
+            hierarchy,
+            singular: Singular::default(),
+            b: split(),
+            sure: double(),
+            trial: double(),
+            x: split(),
+            p: split(),
+            q: split(),
+            pq: 0.0,
+        }
+    }
+
+    /// Solves for the pressure to a relative residual of `tolerance` in at most `most` iterations.
+    ///
+    /// `p` is the first guess and then the answer, 0 in cells that are not unknowns. Whatever happens it is finite, and
+    /// the best that was found.
+    ///
+    /// # Panics
+    /// If a slice has not as many entries as the box has cells.
+    pub fn solve(
+        &mut self,
+        system: &System,
+        b: &[f32],
+        p: &mut [f32],
+        tolerance: f64,
+        most: usize,
+    ) -> Report {
+        let level = &self.hierarchy.levels[0];
+        if system.size != level.size || system.periodic != level.periodic {
+            *self = Poisson::new(system.size, system.periodic);
+        }
+        let cells = system.size.iter().product::<usize>();
+        let lengths =
+            [system.plus[0].len(), system.plus[1].len(), system.plus[2].len(), system.diagonal.len()];
+        assert!(
+            lengths.iter().chain(&[b.len(), p.len()]).all(|n| *n == cells),
+            "the system, b and p have one entry for each of {cells} cells"
+        );
+        // From within a worker thread: each parallel loop started from outside would wake one and wait for it.
+        if cells < exchange::PARALLEL {
+            self.solve_here(system, b, p, tolerance, most)
+        } else {
+            rayon::scope(|_| self.solve_here(system, b, p, tolerance, most))
+        }
+    }
+
+    fn solve_here(
+        &mut self,
+        system: &System,
+        b: &[f32],
+        p: &mut [f32],
+        tolerance: f64,
+        most: usize,
+    ) -> Report {
+        let matrix_scale = power_of_two(exchange::largest(&system.diagonal));
+        let b_scale = power_of_two(exchange::largest(b));
+        let scale = f64::from(b_scale) / f64::from(matrix_scale);
+        self.hierarchy.levels[0].load(system, matrix_scale);
+        self.hierarchy.build();
+        let level = &self.hierarchy.levels[0];
+        self.singular.find(system, level, &mut self.p);
+        let finite = level.load_b(b, b_scale, &mut self.b);
+        self.singular.project(self.b.both_mut(), |v| v as f32);
+        let guess = level.load_guess(p, scale, &mut self.sure);
+        self.singular.project(double(&mut self.sure), |v| v);
+        let mut report = self.iterate(guess, tolerance, most);
+        if !finite {
+            report.residual = f64::INFINITY;
+        }
+        self.singular.project(double(&mut self.sure), |v| v);
+        self.hierarchy.levels[0].store(&self.sure, scale.recip(), p);
+        report
+    }
+
+    /// r = b - A x of the trial in double precision; returns ‖r‖.
+    fn residual(&mut self) -> f64 {
+        let level = &mut self.hierarchy.levels[0];
+        level.wrap_double(&mut self.trial);
+        let mut square = 0.0;
+        for c in 0..2 {
+            let k = Colour::of(&level.plus, &level.diagonal, &level.inverse, level.stride, c);
+            let x = [&self.trial[c][..], &self.trial[1 - c][..]];
+            square += kernels::residual(&level.groups, &k, &level.excess[c], &self.b[c], x, &mut level.b[c]);
+        }
+        self.singular.project(level.b.both_mut(), |v| v as f32);
+        square.sqrt()
+    }
+
+    /// Conjugate gradient with residuals replaced now and then by true ones (van der Vorst and Ye 2000).
+    fn iterate(&mut self, guess: bool, tolerance: f64, most: usize) -> Report {
+        let level = &self.hierarchy.levels[0];
+        let norm = kernels::square(&level.groups, &self.b).sqrt();
+        if norm == 0.0 {
+            self.sure.iter_mut().for_each(|v| v.fill(0.0));
+            return Report::default();
+        }
+        let goal = tolerance * norm;
+        self.pq = 0.0;
+        kernels::clear(&level.groups, &mut self.x);
+        kernels::clear(&level.groups, &mut self.p);
+        let mut sure = if guess { self.improve() } else { f64::INFINITY };
+        if !(sure <= norm) {
+            // No first guess, or one that is worse than none.
+            self.sure.iter_mut().for_each(|v| v.fill(0.0));
+            let level = &mut self.hierarchy.levels[0];
+            kernels::copy(&level.groups, &self.b, &mut level.b);
+            sure = norm;
+        }
+        let (mut iterations, mut before) = (0, 0.0);
+        let mut replaced = true;
+        while sure > goal && iterations < most {
+            let aim = goal.max(TRUST * sure);
+            let mut broken = false;
+            let mut left = sure;
+            while left > aim && iterations < most {
+                let rz = self.hierarchy.cycle();
+                let beta = match replaced {
+                    false => rz / before,
+                    true => self.turn_after_replacement(rz),
+                };
+                replaced = false;
+                match self.step(rz, beta) {
+                    Some(norm) => left = norm,
+                    None => {
+                        broken = true;
+                        break;
+                    }
+                }
+                before = rz;
+                iterations += 1;
+            }
+            let now = self.improve();
+            replaced = true;
+            if !(now < sure) {
+                break;
+            }
+            broken |= now > 0.5 * sure;
+            sure = now;
+            std::mem::swap(&mut self.sure, &mut self.trial);
+            kernels::clear(&self.hierarchy.levels[0].groups, &mut self.x);
+            if broken {
+                break;
+            }
+        }
+        Report { iterations, residual: sure / norm }
+    }
+
+    /// β after the residual was replaced, on which the usual form relies: p turns away from its last direction, unless
+    /// that is where the replaced residual points (then the last step was not exact, and must be repeated).
+    fn turn_after_replacement(&self, rz: f64) -> f64 {
+        let level = &self.hierarchy.levels[0];
+        let zq = kernels::dot(&level.groups, &level.x, &self.q);
+        if zq * zq < 0.1 * self.pq * rz { -zq / self.pq } else { 0.0 }
+    }
+
+    /// One step of the conjugate gradient with z in x of the finest level; the norm of r after it, or nothing if it fails.
+    fn step(&mut self, rz: f64, beta: f64) -> Option<f64> {
+        let level = &mut self.hierarchy.levels[0];
+        kernels::turn(&level.groups, beta as f32, &level.x, &mut self.p);
+        level.wrap_vector(&mut self.p);
+        self.pq = kernels::apply(&level.groups, [&level.colour(0), &level.colour(1)], &self.p, &mut self.q);
+        let alpha = (rz / self.pq) as f32;
+        if !(rz > 0.0 && self.pq > 0.0 && alpha.is_finite()) {
+            return None;
+        }
+        let square = kernels::advance(&level.groups, alpha, &self.p, &self.q, &mut self.x, &mut level.b);
+        Some(square.sqrt())
+    }
+
+    /// Puts the answer with what the conjugate gradient found on trial; the norm of its true residual.
+    fn improve(&mut self) -> f64 {
+        let level = &self.hierarchy.levels[0];
+        for c in 0..2 {
+            kernels::add(&level.groups, &self.sure[c], &self.x[c], &mut self.trial[c]);
+        }
+        let norm = self.residual();
+        if norm.is_finite() { norm } else { f64::INFINITY }
+    }
+}
+
+/// The slices of either colour.
+fn double([red, black]: &mut [Vec<f64>; 2]) -> [&mut [f64]; 2] {
+    [red, black]
+}
+
+/// A power of two that brings a magnitude near 1, without rounding and far from the ends of the range.
+fn power_of_two(magnitude: f32) -> f32 {
+    if magnitude > 0.0 && magnitude.is_finite() {
+        (-magnitude.log2().round()).clamp(-120.0, 120.0).exp2()
+    } else {
+        1.0
+    }
+}

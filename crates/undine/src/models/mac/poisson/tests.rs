@@ -1,0 +1,294 @@
+//! Tests of the pressure solver against a naive one.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// A box of liquid with what it is filled with: random, but the same for a seed.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        ((self.0 >> 33) as f64) / f64::from(1u32 << 31)
+    }
+}
+
+fn cells(size: [usize; 3]) -> impl Iterator<Item = (usize, [usize; 3])> {
+    let [nx, ny, nz] = size;
+    (0..nx * ny * nz).map(move |i| (i, [i % nx, i / nx % ny, i / (nx * ny)]))
+}
+
+/// The neighbour in + axis, if there is one.
+fn next(size: [usize; 3], periodic: [bool; 3], i: usize, at: [usize; 3], axis: usize) -> Option<usize> {
+    let stride = [1, size[0], size[0] * size[1]][axis];
+    if at[axis] + 1 < size[axis] { Some(i + stride) } else { periodic[axis].then(|| i - at[axis] * stride) }
+}
+
+/// Couplings by face, and the hold of each cell; unknowns are where `liquid` is.
+fn assemble(
+    size: [usize; 3],
+    periodic: [bool; 3],
+    liquid: impl Fn([usize; 3]) -> bool,
+    mut coupling: impl FnMut([usize; 3], usize) -> f32,
+    mut hold: impl FnMut([usize; 3]) -> f32,
+) -> System {
+    let n: usize = size.iter().product();
+    let mut system =
+        System { size, periodic, plus: std::array::from_fn(|_| vec![0.0; n]), diagonal: vec![0.0; n] };
+    let wet: Vec<bool> = cells(size).map(|(_, at)| liquid(at)).collect();
+    let mut diagonal = vec![0.0f64; n];
+    for (i, at) in cells(size) {
+        for axis in 0..3 {
+            // What is to be ignored is set all the same.
+            let c = coupling(at, axis);
+            system.plus[axis][i] = c;
+            if let Some(j) = next(size, periodic, i, at, axis)
+                && wet[i]
+                && wet[j]
+            {
+                diagonal[i] += f64::from(c);
+                diagonal[j] += f64::from(c);
+            }
+        }
+        diagonal[i] += f64::from(hold(at));
+    }
+    for i in 0..n {
+        system.diagonal[i] = if wet[i] { diagonal[i] as f32 } else { 0.0 };
+    }
+    system
+}
+
+/// Gravity's kind of liquid: filled up to y = `fill`, held by a free surface there; b of the divergence of noise.
+fn tank(size: [usize; 3], fill: f64) -> (System, Vec<f32>) {
+    let wet = |at: [usize; 3]| (at[1] as f64 + 0.5) < fill * size[1] as f64;
+    let system = assemble(
+        size,
+        [false; 3],
+        wet,
+        |_, _| 1.0,
+        |at| {
+            let above = [at[0], at[1] + 1, at[2]];
+            if above[1] == size[1] || !wet(above) { 1.5 } else { 0.0 }
+        },
+    );
+    let mut random = Random(7);
+    let b =
+        system.diagonal.iter().map(|d| if *d > 0.0 { (random.next() - 0.4) as f32 } else { 0.0 }).collect();
+    (system, b)
+}
+
+/// A p in double precision. A diagonal that is the sum of the couplings but for rounding is taken for the sum.
+fn product(system: &System, p: &[f64]) -> Vec<f64> {
+    let mut out = vec![0.0; p.len()];
+    let mut sum = vec![0.0; p.len()];
+    for (i, at) in cells(system.size) {
+        for axis in 0..3 {
+            if let Some(j) = next(system.size, system.periodic, i, at, axis)
+                && system.diagonal[i] > 0.0
+                && system.diagonal[j] > 0.0
+            {
+                let c = f64::from(system.plus[axis][i]);
+                out[i] -= c * p[j];
+                out[j] -= c * p[i];
+                sum[i] += c;
+                sum[j] += c;
+            }
+        }
+    }
+    for i in 0..p.len() {
+        let d = f64::from(system.diagonal[i]);
+        out[i] += p[i] * if (d - sum[i]).abs() < 1e-6 * d { sum[i] } else { d };
+    }
+    out
+}
+
+fn norm(v: &[f64]) -> f64 {
+    v.iter().map(|v| v * v).sum::<f64>().sqrt()
+}
+
+/// ‖b - A p‖ / ‖b‖, and how much of it may be the rounding of p.
+fn true_residual(system: &System, b: &[f32], p: &[f32]) -> (f64, f64) {
+    let wide: Vec<f64> = p.iter().map(|p| f64::from(*p)).collect();
+    let ap = product(system, &wide);
+    let (mut r, mut rounding) = (Vec::new(), Vec::new());
+    for i in 0..p.len() {
+        let unknown = system.diagonal[i] > 0.0;
+        r.push(if unknown { f64::from(b[i]) - ap[i] } else { 0.0 });
+        rounding.push(2.0 * f64::from(system.diagonal[i]) * wide[i].abs() * f64::from(f32::EPSILON));
+    }
+    let b: Vec<f64> =
+        b.iter().zip(&system.diagonal).map(|(b, d)| if *d > 0.0 { f64::from(*b) } else { 0.0 }).collect();
+    (norm(&r) / norm(&b), norm(&rounding) / norm(&b))
+}
+
+fn solve(system: &System, b: &[f32], tolerance: f64) -> (Vec<f32>, Report) {
+    let mut p = vec![0.0; b.len()];
+    let report = Poisson::new(system.size, system.periodic).solve(system, b, &mut p, tolerance, 200);
+    (p, report)
+}
+
+#[test]
+fn a_tank_is_solved_to_the_tolerance_asked_for_and_the_report_is_true() {
+    for size in [[20, 20, 20], [33, 17, 9], [64, 32, 32], [64, 64, 1], [100, 40, 20]] {
+        let (system, b) = tank(size, 0.6);
+        for tolerance in [1e-2, 1e-4, 1e-6] {
+            let (p, report) = solve(&system, &b, tolerance);
+            let (residual, rounding) = true_residual(&system, &b, &p);
+            println!("{size:?} {tolerance}: {report:?}, true {residual:e}, rounding {rounding:e}");
+            assert!(report.residual <= tolerance, "{size:?} {tolerance}: {report:?}");
+            assert!((residual - report.residual).abs() <= rounding + 1e-9, "{residual} is not {report:?}");
+        }
+    }
+}
+
+/// Components of the unknowns by naive relabelling, and whether each has hold.
+fn components(system: &System) -> Vec<Option<usize>> {
+    let mut label: Vec<Option<usize>> =
+        system.diagonal.iter().enumerate().map(|(i, d)| (*d > 0.0).then_some(i)).collect();
+    loop {
+        let mut changed = false;
+        for (i, at) in cells(system.size) {
+            for axis in 0..3 {
+                let Some(j) = next(system.size, system.periodic, i, at, axis) else { continue };
+                if let (Some(a), Some(b)) = (label[i], label[j])
+                    && a != b
+                    && system.plus[axis][i] > 0.0
+                {
+                    (label[i], label[j]) = (Some(a.min(b)), Some(a.min(b)));
+                    changed = true;
+                }
+            }
+        }
+        if !changed {
+            return label;
+        }
+    }
+}
+
+/// The answer by Gaussian elimination, of zero mean (as b is made) in the components that are named singular.
+fn naive(system: &System, b: &[f32], singular: &[usize]) -> (Vec<f64>, Vec<f64>) {
+    let label = components(system);
+    let n = b.len();
+    let mut b: Vec<f64> = (0..n).map(|i| if label[i].is_some() { f64::from(b[i]) } else { 0.0 }).collect();
+    let mut a = vec![vec![0.0; n]; n];
+    for j in 0..n {
+        let unit: Vec<f64> = (0..n).map(|i| f64::from(u8::from(i == j))).collect();
+        for (i, v) in product(system, &unit).into_iter().enumerate() {
+            a[i][j] = v;
+        }
+    }
+    for &s in singular {
+        let cells: Vec<usize> = (0..n).filter(|i| label[*i] == Some(s)).collect();
+        let mean = cells.iter().map(|i| b[*i]).sum::<f64>() / cells.len() as f64;
+        let scale = a[s][s].max(1e-30);
+        for &i in &cells {
+            b[i] -= mean;
+            // Adds a multiple of the projection on the constant: the answer's mean becomes 0.
+            for &j in &cells {
+                a[i][j] += scale;
+            }
+        }
+    }
+    let rhs = b.clone();
+    for i in 0..n {
+        if a[i][i] == 0.0 {
+            a[i][i] = 1.0;
+        }
+        for k in i + 1..n {
+            let f = a[k][i] / a[i][i];
+            if f != 0.0 {
+                let (top, below) = a.split_at_mut(k);
+                below[0][i..].iter_mut().zip(&top[i][i..]).for_each(|(x, y)| *x -= f * y);
+                b[k] -= f * b[i];
+            }
+        }
+    }
+    for i in (0..n).rev() {
+        let sum: f64 = (i + 1..n).map(|j| a[i][j] * b[j]).sum();
+        b[i] = (b[i] - sum) / a[i][i];
+    }
+    (b, rhs)
+}
+
+/// The labels of components without hold, by construction: no cell has any.
+fn singular(system: &System, held: &[bool]) -> Vec<usize> {
+    let label = components(system);
+    let mut all: Vec<usize> = label.iter().copied().flatten().collect();
+    all.sort_unstable();
+    all.dedup();
+    all.retain(|s| !(0..held.len()).any(|i| label[i] == Some(*s) && held[i]));
+    all
+}
+
+/// A box of random liquid, coefficients and hold.
+fn random_system(
+    size: [usize; 3],
+    periodic: [bool; 3],
+    fill: f64,
+    hold: f64,
+    contrast: f64,
+    seed: u64,
+) -> (System, Vec<f32>, Vec<bool>) {
+    let mut random = Random(seed);
+    let n: usize = size.iter().product();
+    let wet: Vec<bool> = (0..n).map(|_| random.next() < fill).collect();
+    let held: Vec<bool> = (0..n).map(|_| random.next() < hold).collect();
+    let index = |at: [usize; 3]| (at[2] * size[1] + at[1]) * size[0] + at[0];
+    let mut faces = Random(seed ^ 1);
+    let mut surface = Random(seed ^ 2);
+    let system = assemble(
+        size,
+        periodic,
+        |at| wet[index(at)],
+        |_, _| match faces.next() {
+            blocked if blocked < 0.1 => 0.0,
+            _ => contrast.powf(-faces.next()) as f32,
+        },
+        |at| if held[index(at)] { (0.1 + surface.next()) as f32 } else { 0.0 },
+    );
+    let b = (0..n).map(|_| random.next() as f32 - 0.5).collect();
+    (system, b, held)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_liquids_are_solved_as_by_elimination(
+        size in prop::array::uniform3(1usize..8),
+        periodic in prop::array::uniform3(any::<bool>()),
+        fill in 0.2f64..1.2,
+        hold in prop_oneof![Just(0.0), 0.0f64..0.5],
+        contrast in prop_oneof![Just(1.0), 1.0f64..1000.0],
+        seed in any::<u64>(),
+    ) {
+        let (system, b, held) = random_system(size, periodic, fill, hold, contrast, seed);
+        let singular = singular(&system, &held);
+        let (expected, rhs) = naive(&system, &b, &singular);
+        let (p, report) = solve(&system, &b, 1e-6);
+        prop_assert!(report.residual <= 1e-6, "{:?}", report);
+        let wide: Vec<f64> = p.iter().map(|p| f64::from(*p)).collect();
+        let error: Vec<f64> = wide.iter().zip(&expected).map(|(p, e)| p - e).collect();
+        // The answer may be off by A⁻¹ of the residual: A · error is measured against b, and the error itself loosely.
+        let off = norm(&product(&system, &error));
+        let rounding = norm(&expected) * 12.0 * f64::from(f32::EPSILON);
+        prop_assert!(off <= 1.1e-6 * norm(&rhs) + rounding, "{} of {}", off, norm(&rhs));
+        prop_assert!(norm(&error) <= 1e-3 * norm(&expected) + 1e-12, "{} of {}", norm(&error), norm(&expected));
+        for (p, d) in p.iter().zip(&system.diagonal) {
+            prop_assert!(*d > 0.0 || *p == 0.0);
+        }
+    }
+}
+
+#[test]
+fn iterations_stay_flat_as_the_grid_grows() {
+    for fill in [0.5, 1.0] {
+        let counts = [16, 32, 64].map(|n| {
+            let (system, b) = tank([n; 3], fill);
+            solve(&system, &b, 1e-5).1.iterations
+        });
+        println!("{fill}: {counts:?}");
+        assert!(counts[2] * 2 <= counts[0] * 3, "{counts:?}");
+    }
+}

@@ -1,0 +1,216 @@
+//! Markers of the grid's liquid as parallel arrays, kept sorted by cell.
+
+use rayon::prelude::*;
+
+/// Markers handed to a thread at a time.
+pub const BLOCK: usize = 2048;
+
+/// Markers. All arrays are equally long, but those a scheme has no use for, which are empty.
+#[derive(Clone, Debug, Default)]
+pub struct Markers {
+    /// Positions in cells from the grid's lowest corner.
+    pub x: Vec<[f32; 3]>,
+    /// Velocities, m/s.
+    pub velocity: Vec<[f32; 3]>,
+    /// Gradients of the velocity, m/s per cell: row a is that of component a. Only where the scheme carries them.
+    pub affine: Vec<[[f32; 3]; 3]>,
+    /// Stable number of each, in order of birth.
+    pub id: Vec<u32>,
+    /// Index of the fluid each belongs to.
+    pub fluid: Vec<u8>,
+    /// Number the next one gets.
+    pub next_id: u32,
+    /// Whether gradients are carried.
+    pub has_affine: bool,
+}
+
+/// The order of markers by cell.
+#[derive(Clone, Debug, Default)]
+pub struct Order {
+    /// First place in `order` of each cell; one more than there are cells.
+    pub start: Vec<u32>,
+    /// Markers by cell.
+    pub order: Vec<u32>,
+    key: Vec<u32>,
+    span: Vec<(u32, u32)>,
+    vector: Vec<[f32; 3]>,
+    byte: Vec<u8>,
+}
+
+impl Markers {
+    /// Number of markers.
+    pub fn len(&self) -> usize {
+        self.x.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.x.is_empty()
+    }
+
+    /// Makes room for exactly so many more.
+    pub fn reserve_exact(&mut self, more: usize) {
+        self.x.reserve_exact(more);
+        self.velocity.reserve_exact(more);
+        if self.has_affine {
+            self.affine.reserve_exact(more);
+        }
+        self.id.reserve_exact(more);
+        self.fluid.reserve_exact(more);
+    }
+
+    /// Adds a marker at the end.
+    pub fn push(&mut self, x: [f32; 3], velocity: [f32; 3], fluid: u8) {
+        self.x.push(x);
+        self.velocity.push(velocity);
+        if self.has_affine {
+            self.affine.push([[0.0; 3]; 3]);
+        }
+        self.id.push(self.next_id);
+        self.fluid.push(fluid);
+        self.next_id = self.next_id.wrapping_add(1);
+    }
+
+    /// Keeps the markers for which `keep(number)` holds, in their order; returns how many went.
+    pub fn retain(&mut self, keep: impl Fn(usize) -> bool) -> usize {
+        let n = self.len();
+        let mut kept = 0;
+        for i in 0..n {
+            if keep(i) {
+                if kept != i {
+                    self.x[kept] = self.x[i];
+                    self.velocity[kept] = self.velocity[i];
+                    if self.has_affine {
+                        self.affine[kept] = self.affine[i];
+                    }
+                    self.id[kept] = self.id[i];
+                    self.fluid[kept] = self.fluid[i];
+                }
+                kept += 1;
+            }
+        }
+        self.x.truncate(kept);
+        self.velocity.truncate(kept);
+        self.affine.truncate(kept);
+        self.id.truncate(kept);
+        self.fluid.truncate(kept);
+        n - kept
+    }
+}
+
+impl Order {
+    /// Finds the order of markers by cells, `n` along each axis, x fastest. Markers of a cell stay in their order, so that the
+    /// result is one whatever the threads.
+    pub fn find(&mut self, x: &[[f32; 3]], n: [usize; 3]) {
+        let cells = n[0] * n[1] * n[2];
+        let count = x.len();
+        self.key.resize(count, 0);
+        let last = n.map(|n| n as i32 - 1);
+        self.key.par_chunks_mut(BLOCK).zip(x.par_chunks(BLOCK)).for_each(|(key, x)| {
+            for (key, x) in key.iter_mut().zip(x) {
+                let c: [i32; 3] = std::array::from_fn(|a| (x[a] as i32).clamp(0, last[a]));
+                *key = (c[0] + n[0] as i32 * (c[1] + n[1] as i32 * c[2])) as u32;
+            }
+        });
+        // Which cells the markers of a block are in, so that threads need not look at blocks that have nothing for them.
+        self.span.resize(count.div_ceil(BLOCK), (0, 0));
+        self.span.par_iter_mut().zip(self.key.par_chunks(BLOCK)).for_each(|(span, keys)| {
+            *span = keys.iter().fold((u32::MAX, 0), |s, k| (s.0.min(*k), s.1.max(*k)));
+        });
+        // Each thread has a range of cells and their markers.
+        let parts = rayon::current_num_threads().clamp(1, 16).min(count / (4 * BLOCK) + 1);
+        let part = cells.div_ceil(parts);
+        self.start.resize(cells + 1, 0);
+        let Order { start, order, key, span, .. } = self;
+        let mine = |range: (u32, u32)| {
+            let blocks = key.chunks(BLOCK).zip(span.iter()).enumerate();
+            blocks
+                .filter(move |(_, (_, s))| s.0 < range.1 && s.1 >= range.0)
+                .flat_map(|(b, (keys, _))| keys.iter().enumerate().map(move |(i, k)| (b * BLOCK + i, *k)))
+                .filter(move |(_, k)| *k >= range.0 && *k < range.1)
+        };
+        let range = |p: usize| ((p * part) as u32, ((p + 1) * part).min(cells) as u32);
+        start[..cells].par_chunks_mut(part).enumerate().for_each(|(p, counts)| {
+            counts.fill(0);
+            let first = range(p).0;
+            mine(range(p)).for_each(|(_, k)| counts[(k - first) as usize] += 1);
+        });
+        let mut sum = 0;
+        for s in start.iter_mut() {
+            (*s, sum) = (sum, sum + *s);
+        }
+        start[cells] = count as u32;
+        order.resize(count, 0);
+        let mut places = Vec::with_capacity(parts);
+        let mut rest = &mut order[..];
+        for p in 0..cells.div_ceil(part) {
+            let (low, high) = range(p);
+            let (own, after) = rest.split_at_mut((start[high as usize] - start[low as usize]) as usize);
+            places.push(own);
+            rest = after;
+        }
+        places.into_par_iter().enumerate().for_each(|(p, own)| {
+            let (low, high) = range(p);
+            let first = start[low as usize];
+            let mut next: Vec<u32> = start[low as usize..high as usize].iter().map(|s| s - first).collect();
+            mine((low, high)).for_each(|(i, k)| {
+                let to = &mut next[(k - low) as usize];
+                own[*to as usize] = i as u32;
+                *to += 1;
+            });
+        });
+    }
+
+    /// Moves positions, numbers and fluids into order. Velocities and gradients stay where they are: what reads them once
+    /// goes through `order`.
+    pub fn apply(&mut self, markers: &mut Markers) {
+        permute(&self.order, &mut markers.x, &mut self.vector);
+        permute(&self.order, &mut markers.id, &mut self.key);
+        permute(&self.order, &mut markers.fluid, &mut self.byte);
+    }
+
+    /// Moves velocities into order.
+    pub fn apply_to_velocity(&mut self, markers: &mut Markers) {
+        permute(&self.order, &mut markers.velocity, &mut self.vector);
+    }
+}
+
+fn permute<T: Copy + Default + Send + Sync>(order: &[u32], data: &mut Vec<T>, spare: &mut Vec<T>) {
+    spare.resize(order.len(), T::default());
+    spare.par_chunks_mut(4 * BLOCK).zip(order.par_chunks(4 * BLOCK)).for_each(|(out, from)| {
+        for (o, &i) in out.iter_mut().zip(from) {
+            *o = data[i as usize];
+        }
+    });
+    std::mem::swap(data, spare);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markers_come_in_the_order_of_their_cells_and_of_their_birth() {
+        let n = [3, 4, 5];
+        let x: Vec<[f32; 3]> = (0..100_000u32)
+            .map(|i| {
+                let r =
+                    |k: u32| (i.wrapping_mul(2_654_435_761).rotate_left(k) >> 8) as f32 / (1 << 24) as f32;
+                [3.0 * r(0), 4.0 * r(7), 5.0 * r(13)]
+            })
+            .collect();
+        let cell = |x: [f32; 3]| x[0] as usize + 3 * (x[1] as usize + 4 * x[2] as usize);
+        let mut plain: Vec<u32> = (0..x.len() as u32).collect();
+        plain.sort_by_key(|i| cell(x[*i as usize]));
+        for threads in [1, 3] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let mut order = Order::default();
+            pool.install(|| order.find(&x, n));
+            assert_eq!(order.order, plain);
+            for c in 0..60 {
+                let range = order.start[c] as usize..order.start[c + 1] as usize;
+                assert!(order.order[range].iter().all(|i| cell(x[*i as usize]) == c));
+            }
+        }
+    }
+}
