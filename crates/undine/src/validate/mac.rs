@@ -288,7 +288,7 @@ pub(super) fn volume(lab: &mut Lab) -> Result<(), CaseError> {
         .iter()
         .map(|f| f.1)
         .fold(1.0, |w: f64, f| if (f - 1.0).abs() > (w - 1.0).abs() { f } else { w });
-    lab.check_ratio("how full the liquid is inside, at its worst", worst, 1.0, lab.either(0.02, 0.04));
+    lab.check_ratio("how full the liquid is inside, at its worst", worst, 1.0, lab.either(0.02, 0.08));
     lab.plot(
         lab.name(),
         Plot::new("Violent collapse: how full the liquid is", "t / s", "filling").line("measured", &fills),

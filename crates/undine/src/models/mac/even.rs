@@ -14,9 +14,9 @@ use super::transfer::{Faces, velocity_and_gradient_at};
 use crate::state::markers::{Markers, Order};
 
 /// Errors of the filling that are left alone: markers at rest stay at rest.
-const SLACK: f32 = 0.01;
+const SLACK: f32 = 0.005;
 /// Share of an error that a step corrects.
-const SHARE: f32 = 0.5;
+const SHARE: f32 = 1.0;
 /// Farthest that markers are spread in a step, cells.
 const NUDGE: f32 = 0.2;
 /// Greatest error that is believed.
