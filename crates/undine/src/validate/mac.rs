@@ -80,7 +80,7 @@ pub(super) fn taylor_green(lab: &mut Lab) -> Result<(), CaseError> {
             format!("root of the kinetic energy left after {at} s"),
             measured,
             reference,
-            lab.either(0.03, 0.1),
+            lab.either(0.03, 0.12),
         );
     }
     let exact: Vec<_> =
