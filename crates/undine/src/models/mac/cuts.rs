@@ -12,6 +12,9 @@ const REACH: f64 = 3.0;
 /// A face less open than this is closed: nothing is solved on slits that make the pressure system stiff.
 const SLIT: f32 = 0.01;
 
+/// Corners nearer to a surface than this, × edge, are on it.
+const SNAP: f64 = 1e-3;
+
 /// What is behind a face.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Behind {
@@ -103,6 +106,15 @@ impl Cuts {
                 self.cut_faces(layout, &corners, a);
             }
             self.cut_cells(layout, &corners);
+            // Nothing is behind a slit into a cell that is all wall; air there would draw liquid in.
+            let volume = &self.volume;
+            for (open, s) in self.open.iter_mut().zip(layout.stride) {
+                open.par_iter_mut().enumerate().skip(s).with_min_len(4096).for_each(|(i, open)| {
+                    if volume[i] == 0.0 || volume[i - s] == 0.0 {
+                        *open = 0.0;
+                    }
+                });
+            }
         }
         self.close_sides(layout);
         if self.bodies {
@@ -269,7 +281,9 @@ fn corners(layout: &Layout, walls: &Walls) -> Vec<f32> {
         .into_par_iter()
         .map(|i| {
             let p = layout.cell_center(i) - half;
-            walls.nearest_body(p, reach).map_or(reach, |c| c.distance) as f32
+            let distance = walls.nearest_body(p, reach).map_or(reach, |c| c.distance);
+            // Rounding must not open faces that lie in a surface.
+            if distance.abs() < SNAP * layout.shortest() { 0.0 } else { distance as f32 }
         })
         .collect()
 }

@@ -14,9 +14,9 @@ use super::transfer::{Faces, velocity_and_gradient_at};
 use crate::state::markers::{Markers, Order};
 
 /// Errors of the filling that are left alone: markers at rest stay at rest.
-const SLACK: f32 = 0.01;
+const SLACK: f32 = 0.005;
 /// Share of an error that a step corrects.
-const SHARE: f32 = 0.5;
+const SHARE: f32 = 1.0;
 /// Farthest that markers are spread in a step, cells.
 const NUDGE: f32 = 0.2;
 /// Greatest error that is believed.
@@ -93,15 +93,14 @@ fn error(layout: &Layout, cuts: &Cuts, liquid: &Liquid, i: usize) -> f32 {
     if e > SLACK {
         return SHARE * (e - SLACK).min(MOST);
     }
-    // Less than full is an error only inside: at the surface it is the surface, and at walls, from which markers keep off, the
-    // hat functions weigh them too little.
+    // Less than full is an error only inside: at the surface it is the surface.
     let inside = || {
         (0..3).all(|a| {
             let s = layout.stride[a];
             (liquid.wet[i - s] || cuts.open[a][i] == 0.0) && (liquid.wet[i + s] || cuts.open[a][i + s] == 0.0)
         })
     };
-    if e < -SLACK && cuts.hat[i] > 0.999 && inside() { SHARE * (e + SLACK).max(-MOST) } else { 0.0 }
+    if e < -SLACK && inside() { SHARE * (e + SLACK).max(-MOST) } else { 0.0 }
 }
 
 /// Walls do not move by displacements.

@@ -99,6 +99,10 @@ pub fn cover(layout: &Layout, cuts: &Cuts, u: &mut Faces) {
             .par_iter()
             .map(|c| {
                 let i = c.face as usize;
+                // A face that lies in the surface: its normal is its axis, which the wall does not tell surely there.
+                if c.depth.abs() < 0.01 * layout.h[a] as f32 {
+                    return c.velocity[a];
+                }
                 let mut v: [f32; 3] = {
                     let x = layout.local(layout.face_center(a, i)).as_vec3().to_array();
                     velocity_at(layout, u, &x)

@@ -10,6 +10,9 @@
 //!
 //! `docs/mac.md` tells what differs from the paper by default, and why.
 
+// An axis numbers several arrays at once.
+#![allow(clippy::needless_range_loop)]
+
 pub mod convect;
 pub mod cuts;
 pub mod even;

@@ -143,7 +143,7 @@ impl Pressure {
         out: &mut Faces,
     ) -> Report {
         q.fill(0.0);
-        let report = self.solver.solve(&self.system, wanted, q, 0.1, 10);
+        let report = self.solver.solve(&self.system, wanted, q, 0.05, 10);
         out.iter_mut().for_each(|o| o.par_iter_mut().for_each(|v| *v = 0.0));
         subtract_gradient(layout, cuts, liquid, q, out);
         report

@@ -110,7 +110,7 @@ impl Thick<'_> {
     /// Whether a face is no padding.
     fn inside(&self, j: usize) -> bool {
         let c = self.layout.cell(j);
-        (0..3).all(|b| c[b] >= 0 && c[b] <= self.layout.n[b] as isize - 1)
+        (0..3).all(|b| c[b] >= 0 && c[b] < self.layout.n[b] as isize)
     }
 
     /// The face in the domain that is face `j`, where that wraps around its own axis.
