@@ -8,6 +8,9 @@ use super::layout::Layout;
 /// Cells with less of their hat in the open than this hold no liquid of their own.
 const LEAST_OPEN: f32 = 0.02;
 
+/// Cells that walls cut and that are fuller than this may be liquid that markers keep off from.
+const THIN: f32 = 0.2;
+
 /// The liquid as cells see it; padding filled.
 #[derive(Clone, Debug, Default)]
 pub struct Liquid {
@@ -68,10 +71,11 @@ impl Liquid {
     }
 
     /// A cell with a few markers whose every way out leads into liquid is a thin spot of it, not air: it would pull the
-    /// pressure around it to nothing.
+    /// pressure around it to nothing. Markers keep off walls: of two such cells that a wall cuts neither is the other's air.
     fn close_holes(&mut self, layout: &Layout, cuts: &Cuts) {
         let [nx, ny, nz] = layout.n;
         let wet = &self.wet;
+        let cut = |i: usize| cuts.volume[i] < 1.0;
         let holes: Vec<usize> = (0..ny * nz)
             .into_par_iter()
             .flat_map_iter(|row| {
@@ -81,8 +85,11 @@ impl Liquid {
                         && cuts.volume[i] > 0.0
                         && (0..3).all(|a| {
                             let s = layout.stride[a];
-                            (cuts.open[a][i] == 0.0 || wet[i - s])
-                                && (cuts.open[a][i + s] == 0.0 || wet[i + s])
+                            let leads = |face: usize, cell: usize| {
+                                let thin = cut(i) && cut(cell) && self.fill[i] > THIN;
+                                cuts.open[a][face] == 0.0 || wet[cell] || thin
+                            };
+                            leads(i, i - s) && leads(i + s, i + s)
                         })
                         && (0..3).any(|a| wet[i - layout.stride[a]] || wet[i + layout.stride[a]])
                 })

@@ -69,7 +69,8 @@ fn volumes_are_kept_to_the_tolerance_in_a_collapse() {
         let diagnostics = world.diagnostics();
         let of = |name| diagnostics.iter().find(|d| d.0 == name).unwrap().1;
         assert!(of("divergence × step") <= TOLERANCE, "{}", of("divergence × step"));
-        assert!(of("pressure iterations") < 40.0);
+        let iterations = of("pressure iterations");
+        assert!(iterations <= 75.0, "{iterations}");
     }
 }
 

@@ -8,6 +8,9 @@ use crate::state::springs::{Body, Springs};
 /// Nodes as near as this, × the fluid's spacing, are dense enough to be the skin themselves.
 const DENSE: f64 = 1.2;
 
+/// A body with a skin of more points than this is far larger than any fluid around it can be; it is felt at its nodes only.
+const MOST: f64 = 1e7;
+
 /// A point that moves with up to three nodes: x = Σ w x_node + offset, v = Σ w v_node. A force on it goes to its nodes
 /// by the same weights.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,8 +66,8 @@ fn ball(state: &Springs, body: &Body, spacing: f64) -> Vec<SkinPoint> {
     let node = body.nodes.start;
     let r = state.radius[node] - 0.5 * spacing;
     let n = (4.0 * std::f64::consts::PI * (r / spacing).powi(2)).ceil();
-    // Smaller than a particle, or beyond all particles that can be numbered.
-    if r <= 0.0 || n < 4.0 || n > f64::from(u32::MAX) {
+    // Smaller than a particle, or without bounds.
+    if r <= 0.0 || n < 4.0 || !(n <= MOST) {
         return vec![SkinPoint::node(node)];
     }
     let golden = std::f64::consts::PI * (3.0 - 5f64.sqrt());
@@ -80,11 +83,19 @@ fn ball(state: &Springs, body: &Body, spacing: f64) -> Vec<SkinPoint> {
 /// Each triangle of the border in m² equal parts of about a spacing squared, a point in the middle of each.
 fn surface(state: &Springs, body: &Body, spacing: f64) -> Vec<SkinPoint> {
     let mut points = Vec::new();
-    for t in &body.triangles {
-        let nodes = t.map(|i| body.nodes.start as u32 + i);
+    let corners = |t: &[u32; 3]| t.map(|i| body.nodes.start as u32 + i);
+    let parts = |nodes: [u32; 3]| {
         let [a, b, c] = nodes.map(|i| state.position[i as usize]);
         let area = 0.5 * (b - a).cross(c - a).length();
-        let m = (area.sqrt() / spacing).round().clamp(1.0, 1000.0) as u32;
+        (area.sqrt() / spacing).round().max(1.0)
+    };
+    let all: f64 = body.triangles.iter().map(|t| parts(corners(t)).powi(2)).sum();
+    if !(all <= MOST) {
+        return body.nodes.clone().map(SkinPoint::node).collect();
+    }
+    for t in &body.triangles {
+        let nodes = corners(t);
+        let m = parts(nodes) as u32;
         let third = 1.0 / 3.0;
         let mut push = |u: f64, v: f64| {
             let [u, v] = [u / f64::from(m), v / f64::from(m)];

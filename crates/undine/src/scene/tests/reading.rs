@@ -111,7 +111,9 @@ fn each_choice_gives_its_own_value() {
     for (word, kind) in
         [("sph", ModelKind::Sph), ("mac", ModelKind::Mac), ("lennard-jones", ModelKind::LennardJones)]
     {
-        assert_eq!(read(&SMALL.replace("[model]", &format!("[model]\nkind = '{word}'"))).model.kind, kind);
+        let domain = "domain = { min = [0, 0, 0], max = [1, 1, 1] }\n[model]";
+        let text = SMALL.replace("[model]", &format!("{domain}\nkind = '{word}'"));
+        assert_eq!(read(&text).model.kind, kind);
     }
     let kinds: Vec<_> =
         ["front", "height", "pressure", "velocity", "flow", "energy", "momentum", "density-error", "leaks"]
