@@ -89,7 +89,7 @@ pub(super) fn load(of: &mut LennardJones, from: &mut CheckpointReader) -> Result
     of.lay();
     let p = &mut of.particles;
     [p.x, p.y, p.z] = now;
-    super::fill_all(&of.grid, of.particles.position(), &mut of.place[..n]);
+    super::relist::fill_all(&of.grid, of.particles.position(), &mut of.place[..n]);
     of.stale = stale;
     (of.travel, of.listed_travel, of.steps) = (travel, listed_travel, steps);
     of.beside = beside;
