@@ -83,7 +83,7 @@ pub struct LennardJones {
     /// Particles that came since, the last ones.
     newborn: usize,
     /// What each particle knows of walls; none where there are none.
-    beside: Vec<Beside>,
+    beside: Vec<Box<Beside>>,
     /// Way of the fastest wall since the start and, then, m.
     travel: f64,
     listed_travel: f64,

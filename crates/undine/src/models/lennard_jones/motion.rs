@@ -20,9 +20,8 @@ const RUNAWAY: f64 = 20.0;
 const HOP: f64 = 0.5;
 
 impl LennardJones {
-    /// First half-kick, drift, collisions. Says how far any particle is from where it was listed (units of the support,
-    /// squared); no number when one is nowhere.
-    pub(super) fn advance(&mut self, dt: f64, around: &Around) -> f32 {
+    /// First half-kick, drift, collisions. Says how far particles are from where they were listed.
+    pub(super) fn advance(&mut self, dt: f64, around: &Around) -> Moved {
         let kick = Kick::new(&self.params, 0.5 * dt);
         let overdamped = self.params.dynamics == Dynamics::Overdamped;
         // A wall that moves comes nearer by itself.
@@ -33,7 +32,7 @@ impl LennardJones {
         let now = Moment { time: around.time, travel: self.travel };
         // What is kept of walls is by number, and numbers have changed where particles came or went.
         let fresh = !self.stale && self.beside.len() == n;
-        let LennardJones { particles, grid, place, velocity: seen, listed, beside, .. } = self;
+        let LennardJones { params, particles, grid, place, velocity: seen, listed, beside, .. } = self;
         let Particles { x, y, z, velocity, acceleration, near_wall, fluid, .. } = particles;
         let blocks = (
             x.par_chunks_mut(BLOCK),
@@ -47,7 +46,7 @@ impl LennardJones {
             seen[..n].par_chunks_mut(BLOCK),
             listed[..n].par_chunks(BLOCK),
         );
-        let farthest = blocks.into_par_iter().enumerate().map(
+        let moved = blocks.into_par_iter().enumerate().map(
             |(block, (x, y, z, velocity, acceleration, near_wall, fluid, place, seen, listed))| {
                 for (k, v) in velocity.iter_mut().enumerate() {
                     let mut u = Vec3::from(*v);
@@ -59,7 +58,7 @@ impl LennardJones {
                     let mut p = from + fast * dt;
                     if has_walls {
                         let bodies = near_wall[k] != 0
-                            && !(fresh && beside[block * BLOCK + k].is_clear(p, now))
+                            && !(fresh && beside[block * BLOCK + k].is_clear(params, p, now))
                             || u.length_squared() > hop2;
                         let before = fast;
                         p = around.walls.collide(from, p, &mut fast, dt, bodies);
@@ -72,10 +71,10 @@ impl LennardJones {
                     seen[k] = [u.x, u.y, u.z, 0.0];
                 }
                 fill(grid, [x, y, z], place);
-                farthest(place, listed)
+                Moved::of(place, listed)
             },
         );
-        farthest.reduce(|| 0.0, |a, b| if a > b || a.is_nan() { a } else { b })
+        moved.reduce(|| Moved::NONE, Moved::and)
     }
 
     /// All forces, and the second half-kick.
@@ -93,7 +92,7 @@ impl LennardJones {
         let Particles { x, y, z, velocity, acceleration, near_wall, fluid, id, .. } = &mut self.particles;
         let (x, y, z, fluid, id) = (&x[..], &y[..], &z[..], &fluid[..], &id[..]);
         // One part for each block, of nothing where there are no walls.
-        let mut beside: Vec<&mut [Beside]> = self.beside.chunks_mut(BLOCK).collect();
+        let mut beside: Vec<&mut [Box<Beside>]> = self.beside.chunks_mut(BLOCK).collect();
         beside.resize_with(self.list.blocks.len(), Default::default);
         let blocks = (velocity.par_chunks_mut(BLOCK), acceleration.par_chunks_mut(BLOCK), beside);
         let extremes = blocks.into_par_iter().zip(&self.list.blocks).enumerate().map(
@@ -160,14 +159,53 @@ impl LennardJones {
     }
 }
 
-/// Greatest squared distance of places, or no number if one has none.
-fn farthest(a: &[Quad], b: &[Quad]) -> f32 {
-    let mut most = 0.0;
-    for (a, b) in a.iter().zip(b) {
-        let (dx, dy, dz) = (a[0] - b[0], a[1] - b[1], a[2] - b[2]);
-        let d2 = dx * dx + dy * dy + dz * dz;
-        // Stays no number once it is.
-        most = if d2 <= most || most.is_nan() { most } else { d2 };
+/// How far particles have moved since the list was made, in units of the support.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Moved {
+    /// Greatest square of a way; no number if a particle is nowhere.
+    pub farthest2: f32,
+    /// Least and greatest way along each axis.
+    least: [f32; 3],
+    most: [f32; 3],
+}
+
+impl Moved {
+    const NONE: Moved = Moved { farthest2: 0.0, least: [f32::INFINITY; 3], most: [f32::NEG_INFINITY; 3] };
+
+    /// Of a block.
+    fn of(now: &[Quad], listed: &[Quad]) -> Self {
+        let mut m = Moved::NONE;
+        for (a, b) in now.iter().zip(listed) {
+            let d = [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
+            let d2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+            // Stays no number once it is.
+            m.farthest2 = if d2 <= m.farthest2 || m.farthest2.is_nan() { m.farthest2 } else { d2 };
+            for k in 0..3 {
+                m.least[k] = m.least[k].min(d[k]);
+                m.most[k] = m.most[k].max(d[k]);
+            }
+        }
+        m
     }
-    most
+
+    fn and(self, o: Self) -> Self {
+        let first = self.farthest2 > o.farthest2 || self.farthest2.is_nan();
+        Moved {
+            farthest2: if first { self.farthest2 } else { o.farthest2 },
+            least: std::array::from_fn(|k| self.least[k].min(o.least[k])),
+            most: std::array::from_fn(|k| self.most[k].max(o.most[k])),
+        }
+    }
+
+    /// Way of the farthest.
+    pub fn farthest(&self) -> f64 {
+        f64::from(self.farthest2).sqrt()
+    }
+
+    /// Most by which two particles can have come nearer. Where some fall past others that rest, half of what the way of the
+    /// farthest tells.
+    pub fn apart(&self) -> f64 {
+        let across: f64 = (0..3).map(|k| f64::from(self.most[k] - self.least[k]).max(0.0).powi(2)).sum();
+        across.sqrt().min(2.0 * self.farthest())
+    }
 }

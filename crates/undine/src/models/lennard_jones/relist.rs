@@ -5,19 +5,22 @@ use rayon::prelude::*;
 
 use super::force::{Constants, Quad};
 use super::list::BLOCK;
-use super::wall::{self, Beside, Moment};
+use super::wall::{self, Moment};
 use super::{FAR, LennardJones};
 use crate::models::Around;
 use crate::neighbors::{Grid, wrap};
 use crate::state::particles::Particles;
 
 /// Skins to choose from, × σ.
-const SKINS: [f64; 6] = [0.15, 0.2, 0.3, 0.4, 0.55, 0.75];
+const SKINS: [f64; 7] = [0.15, 0.2, 0.3, 0.4, 0.55, 0.75, 1.0];
 /// The skin before anything has moved, × σ.
 pub(super) const FIRST_SKIN: f64 = 0.3;
 
 /// What making a list costs, in sums over it.
-const LIST_COST: f64 = 5.0;
+const LIST_COST: f64 = 4.0;
+
+/// Ways of two particles away from each other, × that of the fastest: where some fall, others rest.
+const APART: f64 = 1.2;
 
 /// Distance of new particles from walls, × spacing.
 const OFF_WALL: f64 = 0.45;
@@ -41,10 +44,10 @@ impl LennardJones {
             self.beside.clear();
         }
         if !around.walls.is_empty() {
-            let mut kept = std::mem::take(&mut self.beside);
-            kept.resize_with(self.particles.len(), Beside::default);
+            let mut kept: Vec<_> = std::mem::take(&mut self.beside).into_iter().map(Some).collect();
+            kept.resize_with(self.particles.len(), Default::default);
             let order = self.particles.order();
-            self.beside.extend(order.iter().map(|&i| std::mem::take(&mut kept[i as usize])));
+            self.beside.extend(order.iter().map(|&i| kept[i as usize].take().unwrap_or_default()));
         }
         self.lay();
         self.find_walls(around);
@@ -110,7 +113,7 @@ impl LennardJones {
             let lengths = (0..3).filter(|a| p.axes[*a]).map(|a| p.max[a] - p.min[a]);
             0.5 * lengths.fold(f64::INFINITY, f64::min) - rc
         });
-        let cost = |skin: f64| (rc + skin).powi(3) * (1.0 + LIST_COST * (2.0 * way / skin).min(1.0));
+        let cost = |skin: f64| (rc + skin).powi(3) * (1.0 + LIST_COST * (APART * way / skin).min(1.0));
         let mut best = (f64::INFINITY, SKINS[0] * sigma);
         for skin in SKINS.map(|s| s * sigma) {
             let skin = skin.min(widest);

@@ -54,7 +54,7 @@ pub(super) fn load(of: &mut LennardJones, from: &mut CheckpointReader) -> Result
     let mut beside = Vec::new();
     let mut numbers = from.get_f64s()?.into_iter();
     while let Some(b) = Beside::from_numbers(&mut numbers)? {
-        beside.push(b);
+        beside.push(Box::new(b));
     }
     let steps = from.get_u64()?;
     let extremes = from.get_f32s()?;

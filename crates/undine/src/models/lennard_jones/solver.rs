@@ -14,8 +14,13 @@ use crate::simd::Portable;
 /// Step over the period of the stiffest pair / 2π. Verlet is stable up to 2, and waves in a lattice whose pairs all were as
 /// stiff would have twice its frequency.
 const PAIR: f64 = 0.8;
+/// The same with friction between particles, which takes what that adds to the energy. The closest pair is much stiffer than
+/// those around it.
+const DAMPED_PAIR: f64 = 1.6;
 /// Share of their distance by which two particles may come nearer in a step.
 const APPROACH: f64 = 0.1;
+/// The same with friction between particles.
+const DAMPED_APPROACH: f64 = 0.5;
 /// Share of a spacing that a particle may fly in a step.
 const FLIGHT: f64 = 0.4;
 /// Step over the time in which friction between two particles stops them.
@@ -36,15 +41,17 @@ impl Solver for LennardJones {
         let stiffness = p.pair.stiffness(r.min(p.pair.rest()).max(p.core * p.pair.sigma));
         let lightest = p.lightest();
         let (speed, d) = (f64::from(self.extremes.speed2).sqrt(), p.spacing);
+        let (share, approach) =
+            if p.damping > 0.0 { (DAMPED_PAIR, DAMPED_APPROACH) } else { (PAIR, APPROACH) };
         let pair = match p.dynamics {
-            Dynamics::Inertia => PAIR / (2.0 * stiffness / lightest).sqrt(),
+            Dynamics::Inertia => share / (2.0 * stiffness / lightest).sqrt(),
             Dynamics::Overdamped => {
                 let zeta = p.drag.iter().zip(&p.mass).map(|(d, m)| d * m).fold(f64::INFINITY, f64::min);
                 PAIR * PAIR * zeta / (2.0 * stiffness)
             }
         };
         let cfl = if p.damping > 0.0 {
-            (APPROACH / f64::from(self.extremes.closest.rate).max(1e-30)).min(FLIGHT * d / speed.max(1e-30))
+            (approach / f64::from(self.extremes.closest.rate).max(1e-30)).min(FLIGHT * d / speed.max(1e-30))
         } else {
             APPROACH * d / speed.max(1e-30)
         };
@@ -63,13 +70,14 @@ impl Solver for LennardJones {
         }
         self.travel += around.walls.fastest() * dt;
         let moved = passes.time("move", || self.advance(dt, around));
-        if moved.is_nan() {
+        if moved.farthest2.is_nan() {
             let p = &self.particles;
             let lost = (0..p.len()).find(|&i| !(p.x[i] + p.y[i] + p.z[i]).is_finite());
             return Err(self.trouble(lost.unwrap_or(0), around.time));
         }
-        let moved = f64::from(moved).sqrt() * (self.params.pair.cutoff + self.skin) * (1.0 + 1e-4);
-        if self.stale || 2.0 * moved > self.skin || moved + self.travel - self.listed_travel > self.skin {
+        let support = (self.params.pair.cutoff + self.skin) * (1.0 + 1e-4);
+        let (apart, farthest) = (moved.apart() * support, moved.farthest() * support);
+        if self.stale || apart > self.skin || farthest + self.travel - self.listed_travel > self.skin {
             passes.time("list", || self.relist(around, dt));
         }
         passes.time("force", || self.forces(around, dt));
