@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use serde::Serialize;
-use undine::scene::{Scene, builtin};
+use undine::picture::{Look, Options, View, fluid_volume, render};
+use undine::scene::{Preset, Scene, Volume, builtin};
 use undine::surface;
 use undine::world::World;
 
@@ -22,6 +23,10 @@ const FULL: f64 = 0.9;
 
 /// Cell edge of the surfaces, × spacing.
 const SURFACE_CELL: f64 = 0.5;
+
+/// Size of Lee's pictures, pixels, and how often one is drawn for a time.
+const LEE_SIZE: [usize; 2] = [730, 520];
+const LEE_PICTURES: u32 = 3;
 
 /// A row to be measured.
 struct Case {
@@ -177,6 +182,9 @@ struct Row {
     /// Wall time of a simulated second, s, in the table that is about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     per_second: Option<f64>,
+    /// A picture of the fluid as a volume, ms, in the same table.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    picture_ms: Option<f64>,
 }
 
 impl Row {
@@ -225,11 +233,11 @@ pub fn bench(args: &BenchArgs) -> Result<()> {
                 let pool = pool.with_context(|| format!("cannot start {threads} threads"))?;
                 let row = pool.install(|| match table {
                     BenchTable::Surface => measure_surface(case, args.steps),
+                    BenchTable::Lee => measure_lee(case, args.steps),
                     _ => measure(case, args.steps),
                 });
                 let mut row = row.with_context(|| format!("the scene `{}`", case.name))?;
                 row.walls = row.walls.filter(|_| *table == BenchTable::Bayraktar);
-                row.per_second = row.per_second.filter(|_| *table == BenchTable::Lee);
                 rows.push(row);
             }
         }
@@ -287,14 +295,40 @@ fn warm(case: &Case) -> Result<(String, World)> {
 
 fn measure(case: &Case, steps: u64) -> Result<Row> {
     let (name, mut world) = warm(case)?;
+    timed_steps(case, name, &mut world, steps)
+}
+
+/// Times steps of a world.
+fn timed_steps(case: &Case, name: String, world: &mut World, steps: u64) -> Result<Row> {
     world.clear_passes();
-    let (start, begin) = (world.clock().time, Instant::now());
+    let begin = Instant::now();
     for _ in 0..steps {
         world.step()?;
     }
     let seconds = begin.elapsed().as_secs_f64();
-    let mut row = row(case, name, &world, steps, seconds, world.passes().times());
-    row.per_second = Some(seconds / (world.clock().time - start));
+    Ok(row(case, name, world, steps, seconds, world.passes().times()))
+}
+
+/// Steps, and a picture of the fluid as a volume, field and table included: the best of a few.
+fn measure_lee(case: &Case, steps: u64) -> Result<Row> {
+    let (name, mut world) = warm(case)?;
+    let start = world.clock().time;
+    let mut row = timed_steps(case, name, &mut world, steps)?;
+    row.per_second = Some(1e-3 * row.ms_per_step * steps as f64 / (world.clock().time - start));
+    let (scene, frame) = (world.scene(), world.frame());
+    let look = scene.volume.clone().unwrap_or_else(|| Volume::of_preset(Preset::LeeWater));
+    let [width, height] = LEE_SIZE;
+    let options = Options { width, height, look: Look::Volume, ..Options::default() };
+    for _ in 0..LEE_PICTURES {
+        let begin = Instant::now();
+        let volumes = [fluid_volume(Some(scene), &frame, &look)?];
+        std::hint::black_box(render(
+            &View { scene: Some(scene), volumes: &volumes, ..View::new(&frame) },
+            &options,
+        ));
+        let ms = 1e3 * begin.elapsed().as_secs_f64();
+        row.picture_ms = Some(row.picture_ms.map_or(ms, |best: f64| best.min(ms)));
+    }
     Ok(row)
 }
 
@@ -311,6 +345,7 @@ fn row(case: &Case, name: String, world: &World, steps: u64, seconds: f64, passe
         passes: passes.iter().map(|(name, s)| ((*name).to_owned(), ms(*s))).collect(),
         paper_ms: case.paper_ms,
         per_second: None,
+        picture_ms: None,
     }
 }
 
@@ -354,6 +389,8 @@ fn for_people(rows: &[Row]) -> String {
     header.extend(["ns/particle/step", "steps/s", "paper ms", "paper/ours"].map(String::from));
     let per_second = rows.iter().any(|row| row.per_second.is_some());
     header.extend(per_second.then(|| "s per simulated s".into()));
+    let pictures = rows.iter().any(|row| row.picture_ms.is_some());
+    header.extend(pictures.then(|| "volume picture ms".into()));
     let mut table = vec![header];
     for row in rows {
         let pass = |name: &&str| row.passes.iter().find(|p| p.0 == **name).map_or(0.0, |p| p.1);
@@ -366,6 +403,7 @@ fn for_people(rows: &[Row]) -> String {
         cells.push(row.paper_ms.map_or("-".into(), |ms| format!("{ms:.0}")));
         cells.push(row.paper_ms.map_or("-".into(), |ms| format!("{:.1}", ms / row.ms_per_step)));
         cells.extend(row.per_second.map(|s| format!("{s:.2}")));
+        cells.extend(row.picture_ms.map(|ms| format!("{ms:.0}")));
         table.push(cells);
     }
     aligned(&[Align::Left], &table) + &cost_of_walls(rows)

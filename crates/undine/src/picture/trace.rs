@@ -117,13 +117,19 @@ impl Tracer<'_> {
         let hit = stage.geometry.nearest(&Ray { farthest: to_ground, ..path.ray });
         let way = hit.map_or(to_ground, |h| h.t);
         path.travel += if way.is_finite() { way } else { 0.0 };
+        let (seen, glow) = self.media(&path, way, random);
+        // Most of the water stops all light: what is behind it need not be known.
+        if seen == Vec3::ZERO {
+            return self.through(&path, way, glow);
+        }
+        path.weight *= seen.max_element().min(1.0);
         let behind = match hit {
             Some(hit) => self.shade(&path, &hit, random),
             None if to_ground.is_finite() => self.ground(&path, to_ground),
             None if path.sees_sun => stage.sky.radiance_with_sun(path.ray.direction),
             None => stage.sky.radiance(path.ray.direction),
         };
-        self.through(&path, way, behind, random)
+        self.through(&path, way, behind * seen + glow)
     }
 
     fn to_ground(&self, ray: &Ray) -> f32 {
@@ -131,17 +137,23 @@ impl Tracer<'_> {
         if t > ray.nearest { t } else { f32::INFINITY }
     }
 
-    /// What is left of the light `behind` after `way` m, and what the medium adds.
-    fn through(&self, path: &Path, way: f32, behind: Vec3, random: &mut Random) -> Vec3 {
+    /// Share of light that comes through all volumes on the next `way` m, and what they add.
+    fn media(&self, path: &Path, way: f32, random: &mut Random) -> (Vec3, Vec3) {
         let stage = self.stage;
-        let mut light = behind;
+        let (mut seen, mut glow) = (Vec3::ONE, Vec3::ZERO);
         for medium in &stage.volumes {
             let there = Ray { origin: path.ray.origin + stage.origin, farthest: way, ..path.ray };
             if let Some((near, far)) = medium.bounds().span(&there) {
                 let p = medium.passage(&there, near, far, random.unit(), &stage.sky);
-                light = light * p.transmittance + p.emitted;
+                (seen, glow) = (seen * p.transmittance, glow * p.transmittance + p.emitted);
             }
         }
+        (seen, glow)
+    }
+
+    /// What is left of `light` after `way` m in a fluid or glass, and what that adds.
+    fn through(&self, path: &Path, way: f32, light: Vec3) -> Vec3 {
+        let stage = self.stage;
         let Some(tint) = path.inside.tint(stage) else {
             return light * transmittance(path.inside.extinction(stage), way.min(1e9));
         };

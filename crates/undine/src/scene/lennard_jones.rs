@@ -61,12 +61,13 @@ impl Dynamics {
     pub const ALL: [Dynamics; 2] = [Dynamics::Inertia, Dynamics::Overdamped];
 }
 
-/// σ of a fluid whose particles rest a spacing apart, × spacing: 2^(-1/6).
+/// Distance of zero potential over that of no force: 2^(-1/6).
 pub(crate) const SIGMA: f64 = 0.890_898_718_140_339_3;
 
 /// Reads the dials from `[model]`.
 pub fn build_lennard_jones(model: &Reader, spacing: f64) -> LennardJonesOptions {
-    let sigma = model.maybe_number("sigma").unwrap_or(SIGMA * spacing);
+    // Packed closest, with no force between neighbours, particles have σ³ each: as much as in the lattice they start on.
+    let sigma = model.maybe_number("sigma").unwrap_or(spacing);
     if !(0.5..=2.0).contains(&(sigma / spacing)) {
         let message = format!("`sigma` is {} × spacing", short(sigma / spacing));
         model.fail("sigma", message, "0.5 to 2 × spacing");

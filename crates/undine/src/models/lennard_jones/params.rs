@@ -5,13 +5,14 @@
 
 use super::pair::Pair;
 use crate::models::sph::params::expected_speed;
-use crate::scene::{Dynamics, Scene};
+use crate::scene::{Dynamics, Scene, Shifted};
 
 /// [`Params::core`] where ε is given by hand: no pair gets there, and nothing overflows if one does.
 const HARD_CORE: f64 = 0.6;
-/// [`Params::core`] else. One pair in a splash would hold up all others by its short step; what it takes to get through this core
-/// is still 150 ε, more than the fastest have.
-const SOFT_CORE: f64 = 0.85;
+/// Greatest and least [`Params::core`] else. One pair in a splash would hold up all others by its short step.
+const SOFT_CORE: [f64; 2] = [0.95, 0.7];
+/// Pressure that the core bears, × ρ v² with v the greatest expected speed: fluid as deep as the scene is high has a half.
+const BORNE: f64 = 0.8;
 
 /// All derived numbers of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,6 +43,18 @@ pub struct Params {
     pub seed: u64,
 }
 
+/// The softest core that fluid at rest does not fall into, × σ, for ε = `cohesion` × m v².
+fn soft_core(cohesion: f64) -> f64 {
+    let pair = Pair::new(1.0, 1.0, f64::INFINITY, Shifted::Potential);
+    let mut core = SOFT_CORE[0];
+    // The pressure of particles packed closest, that far apart, ε/σ³.
+    while core > SOFT_CORE[1] && std::f64::consts::SQRT_2 * pair.force(core) < BORNE / cohesion * core * core
+    {
+        core -= 0.005;
+    }
+    core
+}
+
 impl Params {
     /// Derives all numbers from a checked scene.
     pub fn new(scene: &Scene) -> Self {
@@ -65,7 +78,7 @@ impl Params {
             damping: if o.dynamics == Dynamics::Overdamped { 0.0 } else { o.damping * critical },
             heat: o.temperature * epsilon,
             dynamics: o.dynamics,
-            core: if o.epsilon.is_some() { HARD_CORE } else { SOFT_CORE },
+            core: if o.epsilon.is_some() { HARD_CORE } else { soft_core(o.cohesion) },
             expected_speed,
             cfl: scene.model.sph.cfl,
             seed: scene.model.seed,
@@ -83,5 +96,18 @@ impl Params {
     /// √(ε/m), m/s: the speed of sound is a few times it.
     pub fn pace(&self) -> f64 {
         (self.pair.epsilon / self.lightest()).sqrt()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_softer_the_pairs_the_harder_the_core_that_bears_the_weight() {
+        let cores = [1.0, 0.01, 0.006, 0.001, 1e-6].map(soft_core);
+        assert_eq!(cores[0], SOFT_CORE[0]);
+        assert!(cores.windows(2).all(|c| c[1] <= c[0]) && cores[3] < 0.87, "{cores:?}");
+        assert!(cores[4] >= SOFT_CORE[1] - 0.006, "{cores:?}");
     }
 }

@@ -54,7 +54,7 @@ pub(super) fn load(of: &mut LennardJones, from: &mut CheckpointReader) -> Result
     let mut beside = Vec::new();
     let mut numbers = from.get_f64s()?.into_iter();
     while let Some(b) = Beside::from_numbers(&mut numbers)? {
-        beside.push(b);
+        beside.push(Box::new(b));
     }
     let steps = from.get_u64()?;
     let extremes = from.get_f32s()?;
@@ -89,7 +89,7 @@ pub(super) fn load(of: &mut LennardJones, from: &mut CheckpointReader) -> Result
     of.lay();
     let p = &mut of.particles;
     [p.x, p.y, p.z] = now;
-    super::fill_all(&of.grid, of.particles.position(), &mut of.place[..n]);
+    super::relist::fill_all(&of.grid, of.particles.position(), &mut of.place[..n]);
     of.stale = stale;
     (of.travel, of.listed_travel, of.steps) = (travel, listed_travel, steps);
     of.beside = beside;

@@ -2,11 +2,14 @@
 
 use std::path::Path;
 
+use glam::DVec3;
 use proptest::prelude::*;
 
 use super::naive::Law;
 use super::*;
+use crate::checkpoint::{CheckpointReader, CheckpointWriter};
 use crate::models::springs::Solids;
+use crate::models::{Around, Birth, Passes, Solver};
 use crate::simd::Portable;
 use crate::walls::Walls;
 use crate::world::World;

@@ -2,7 +2,8 @@
 //! spacing off a wall of any shape. What is faster than that is held by push-out-and-reflect (`crate::walls`).
 //!
 //! Looking for the nearest point of a mesh takes longer than all pairs of a particle. So what was found is kept, as planes that
-//! move with their walls, until the particle has moved on by a little.
+//! move with their walls, until the particle has moved by a little as seen from them: fluid in a bottle that is tilted goes
+//! with it.
 
 use glam::DVec3;
 
@@ -15,11 +16,23 @@ use crate::walls::{Contact, Walls};
 /// Friction along a wall that fluid sticks to, × that across it.
 const STICK: f64 = 4.0;
 
-/// How far a particle moves before walls are looked for again, × σ.
+/// How far a particle moves, seen from the wall, before walls are looked for again, × σ.
 const STALE: f64 = 0.08;
 
+/// And how far the fastest wall moves, × σ: planes do not turn.
+const LAG: f64 = 0.5;
+
 /// How much farther than needed walls are looked for when a list is made, × σ: the farther, the longer it need not be done again.
-const AHEAD: f64 = 2.0;
+const AHEAD: f64 = 4.0;
+
+/// The same when its planes are stale between lists, × σ.
+const MARGIN: f64 = 0.6;
+
+/// How far a wall that turns gets off its straight way, × that way: half of the angle.
+const TURN: f64 = 0.25;
+
+/// Walls farther than this by their planes, × σ, are taken to be where the planes are.
+const CLEAR: f64 = 0.1;
 
 /// Walls that a particle feels at once, at most.
 const MOST: usize = 4;
@@ -43,8 +56,8 @@ pub struct Moment {
 pub struct Beside {
     place: DVec3,
     seen: Moment,
-    /// Distance to the nearest wall, or how far was looked, m.
-    clearance: f64,
+    /// How far was looked, m.
+    looked: f64,
     contacts: Vec<Contact>,
 }
 
@@ -52,25 +65,26 @@ impl Beside {
     /// Whether a wall may be nearer than `near` to a particle at `p`; looks for it where that is not known, a little farther
     /// than that.
     pub fn is_near(&mut self, params: &Params, walls: &Walls, p: DVec3, near: f64, now: Moment) -> bool {
-        let moved = self.moved(p, now);
-        let left = self.clearance - moved;
-        if left < near && (self.contacts.is_empty() || moved > STALE * params.pair.sigma) {
-            self.look(walls, p, near + AHEAD * params.pair.sigma, now);
-            return self.clearance < near;
+        // Where a plane is near there is no need to know more: what a particle feels it looks for by itself.
+        if self.to_planes(p, now) < near {
+            return true;
         }
-        left < near
+        if self.looked - self.moved(p, now) < near {
+            self.look(walls, p, near + AHEAD * params.pair.sigma, now);
+        }
+        self.to_planes(p, now) < near
     }
 
     fn look(&mut self, walls: &Walls, place: DVec3, reach: f64, now: Moment) {
-        (self.place, self.seen, self.clearance) = (place, now, reach);
+        (self.place, self.seen, self.looked) = (place, now, reach);
         let contacts = &mut self.contacts;
         contacts.clear();
         walls.contacts(place, reach, |c| contacts.push(*c));
         if contacts.len() > MOST {
             contacts.sort_by(|a, b| a.distance.total_cmp(&b.distance));
+            self.looked = contacts[MOST].distance;
             contacts.truncate(MOST);
         }
-        self.clearance = contacts.iter().map(|c| c.distance).fold(reach, f64::min);
     }
 
     /// How far at most the particle and the walls have come nearer since, m.
@@ -78,10 +92,39 @@ impl Beside {
         p.distance(self.place) + (now.travel - self.seen.travel)
     }
 
+    /// Way of the particle since, seen from a wall, m.
+    fn off(&self, c: &Contact, p: DVec3, now: Moment) -> DVec3 {
+        p - self.place - c.velocity * (now.time - self.seen.time)
+    }
+
+    /// Whether the planes are no good any more, or a wall that is none of them may be nearer than `reach`.
+    fn is_stale(&self, params: &Params, p: DVec3, reach: f64, now: Moment) -> bool {
+        let sigma = params.pair.sigma;
+        let lags = now.travel - self.seen.travel > LAG * sigma;
+        let bad = |c: &Contact| {
+            (lags || self.off(c, p, now).length() > STALE * sigma)
+                && self.to_plane(c, p, now) < reach + CLEAR * sigma
+        };
+        self.looked - self.moved(p, now) < reach || self.contacts.iter().any(bad)
+    }
+
+    /// Least distance that the wall of a plane can have from `p`, m.
+    fn to_plane(&self, c: &Contact, p: DVec3, now: Moment) -> f64 {
+        c.distance - self.off(c, p, now).length() - TURN * (now.travel - self.seen.travel)
+    }
+
+    /// The same of all planes.
+    fn to_planes(&self, p: DVec3, now: Moment) -> f64 {
+        self.contacts.iter().map(|c| self.to_plane(c, p, now)).fold(f64::INFINITY, f64::min)
+    }
+
     /// Whether a particle that is at `p` now cannot have entered a wall.
     #[inline]
-    pub fn is_clear(&self, p: DVec3, now: Moment) -> bool {
-        self.moved(p, now) < self.clearance
+    pub fn is_clear(&self, params: &Params, p: DVec3, now: Moment) -> bool {
+        let sigma = params.pair.sigma;
+        self.looked > self.moved(p, now)
+            && self.to_planes(p, now) > CLEAR * sigma
+            && now.travel - self.seen.travel <= LAG * sigma
     }
 
     /// Force of all walls on the particle, N.
@@ -95,14 +138,12 @@ impl Beside {
         most: &mut Closest,
     ) -> DVec3 {
         let reach = reach(params);
-        let stale = STALE * params.pair.sigma;
-        if self.moved(p, now) > stale.max(self.clearance - reach) {
-            self.look(walls, p, reach + stale, now);
+        if self.is_stale(params, p, reach, now) {
+            self.look(walls, p, reach + MARGIN * params.pair.sigma, now);
         }
         let mut sum = DVec3::ZERO;
         for c in &self.contacts {
-            let off = p - self.place - c.velocity * (now.time - self.seen.time);
-            let distance = c.distance + c.normal.dot(off);
+            let distance = c.distance + c.normal.dot(self.off(c, p, now));
             if distance < reach {
                 sum += one(params, &Contact { distance, ..*c }, v, most);
             }
@@ -112,7 +153,7 @@ impl Beside {
 
     /// All of it, in numbers.
     pub fn numbers(&self, out: &mut Vec<f64>) {
-        out.extend([self.seen.time, self.seen.travel, self.clearance]);
+        out.extend([self.seen.time, self.seen.travel, self.looked]);
         out.extend(self.place.to_array());
         out.push(self.contacts.len() as f64);
         for c in &self.contacts {
@@ -129,7 +170,7 @@ impl Beside {
         let damaged = || CheckpointError::Damaged { what: "walls beside particles".into() };
         let mut next = || from.next().filter(|v| v.is_finite()).ok_or_else(damaged);
         let seen = Moment { time, travel: next()? };
-        let clearance = next()?;
+        let looked = next()?;
         let place = DVec3::new(next()?, next()?, next()?);
         let count = next()?;
         if !(0.0..=MOST as f64).contains(&count) {
@@ -145,7 +186,7 @@ impl Beside {
                 sampled: false,
             });
         }
-        Ok(Some(Beside { place, seen, clearance, contacts }))
+        Ok(Some(Beside { place, seen, looked, contacts }))
     }
 }
 
