@@ -67,7 +67,7 @@ fn ball(state: &Springs, body: &Body, spacing: f64) -> Vec<SkinPoint> {
     let r = state.radius[node] - 0.5 * spacing;
     let n = (4.0 * std::f64::consts::PI * (r / spacing).powi(2)).ceil();
     // Smaller than a particle, or without bounds.
-    if r <= 0.0 || n < 4.0 || !(n <= MOST) {
+    if r <= 0.0 || n < 4.0 || n.is_nan() || n > MOST {
         return vec![SkinPoint::node(node)];
     }
     let golden = std::f64::consts::PI * (3.0 - 5f64.sqrt());
@@ -90,7 +90,7 @@ fn surface(state: &Springs, body: &Body, spacing: f64) -> Vec<SkinPoint> {
         (area.sqrt() / spacing).round().max(1.0)
     };
     let all: f64 = body.triangles.iter().map(|t| parts(corners(t)).powi(2)).sum();
-    if !(all <= MOST) {
+    if all.is_nan() || all > MOST {
         return body.nodes.clone().map(SkinPoint::node).collect();
     }
     for t in &body.triangles {
