@@ -1,5 +1,7 @@
 //! Checkpoints of the grid and its markers.
 
+use glam::DVec3;
+
 use super::Mac;
 use super::transfer::Faces;
 use crate::checkpoint::{CheckpointError, CheckpointReader, CheckpointWriter};
@@ -32,6 +34,11 @@ impl Mac {
             for u in &self.u {
                 out.put_f32s(u)?;
             }
+        }
+        for f in self.immersed.iter().flat_map(|i| &i.fillings) {
+            let ([momentum, impulse], dt) = f.last;
+            out.put_f64x3s(&[momentum.to_array(), impulse.to_array()])?;
+            out.put_f64(dt)?;
         }
         Ok(())
     }
@@ -100,6 +107,14 @@ impl Mac {
                 *u = field(from, cells)?;
             }
             self.u = u;
+        }
+        for f in self.immersed.iter_mut().flat_map(|i| &mut i.fillings) {
+            let vectors = from.get_f64x3s()?;
+            let [momentum, impulse] = vectors[..] else { return Err(damaged("what moves a body")) };
+            f.last = ([momentum, impulse].map(DVec3::from_array), from.get_f64()?);
+            if !f.last.0.iter().all(|v| v.is_finite()) || !(f.last.1 >= 0.0 && f.last.1.is_finite()) {
+                return Err(damaged("what moves a body"));
+            }
         }
         self.find_order();
         Ok(())

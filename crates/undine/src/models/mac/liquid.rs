@@ -25,7 +25,7 @@ pub struct Liquid {
 
 /// Depth under a flat surface of which a hat function holds the share `fill`: ∫ of the hat is ½ + s - s|s|/2.
 #[inline(always)]
-fn depth_of(fill: f32) -> f32 {
+pub(super) fn depth_of(fill: f32) -> f32 {
     let c = fill.clamp(0.0, 1.0);
     if c >= 0.5 { 1.0 - (2.0 - 2.0 * c).sqrt() } else { (2.0 * c).sqrt() - 1.0 }
 }
