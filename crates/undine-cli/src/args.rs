@@ -168,7 +168,7 @@ pub struct CheckArgs {
 /// `undine bench`.
 #[derive(Debug, Args)]
 pub struct BenchArgs {
-    /// Which table [default: mueller, horvath, surface and bayraktar]
+    /// Which table [default: mueller, horvath, surface, bayraktar and genevaux]
     pub table: Option<BenchTable>,
 
     /// Steps (or surfaces) to time, after a warm-up
@@ -196,6 +196,8 @@ pub enum BenchTable {
     Surface,
     /// Bayraktar 2010: scenes of boundary particles, and one of them without
     Bayraktar,
+    /// Génevaux 2003, Table 1: liquid on a grid with mass-spring solids
+    Genevaux,
     /// A dam break of 15 thousand to 1 million particles
     Scale,
 }

@@ -21,6 +21,8 @@ macro_rules! builtin {
 
 builtin! {
     "adhesion"
+    "ball-splash"
+    "buoyancy"
     "cloth"
     "cylinders"
     "dam-break"
@@ -31,13 +33,16 @@ builtin! {
     "horvath-30k"
     "horvath-45k"
     "horvath-60k"
+    "jet-cube"
     "lava"
     "mixer"
     "pour"
+    "ricochet"
     "river"
     "splash"
     "swirl"
     "two-fluids"
+    "u-tube"
 }
 
 /// The built-in scene of this name; `dam-break.toml` is as good as `dam-break`.

@@ -372,7 +372,8 @@ static PROBE: Table = Table {
         key("position", Vector(PLACE), Absent("required by height, pressure, velocity and flow"), "m",
             "Place; `height` ignores y, `flow` uses only the coordinate along `axis`."),
         key("fluid", Name, Absent("all fluids"), "", "Only this fluid."),
-        key("body", Name, Absent("required by body"), "", "Name of the solid."),
+        key("body", Name, Absent("required by body"), "",
+            "Name of the solid. With it, `energy` and `momentum` are those of the solid (without what its springs store), not of the fluid."),
     ],
     groups: &[],
 };

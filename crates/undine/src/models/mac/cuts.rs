@@ -118,9 +118,9 @@ impl Cuts {
         self.sum_hats(layout);
     }
 
-    /// The cuts of these walls and of mass-spring bodies with the given distances at the lowest corners of cells, m. What is in the
-    /// faces they cover is left to be told.
-    pub fn with_solids(&self, layout: &Layout, distance: &[f32]) -> Cuts {
+    /// The cuts of these walls and of mass-spring bodies with the given distances at the lowest corners of cells, m: `all` cut
+    /// cells, `round` faces too. What else closes faces, and what is in them, is left to be told.
+    pub fn with_solids(&self, layout: &Layout, all: &[f32], round: &[f32]) -> Cuts {
         let n = layout.len();
         let mut cuts = self.clone();
         cuts.bodies = true;
@@ -128,19 +128,23 @@ impl Cuts {
             cuts.corners = vec![(REACH * layout.longest()) as f32; n];
             cuts.speed = std::array::from_fn(|_| vec![0.0; n]);
             cuts.distance = std::array::from_fn(|_| vec![0.0; n]);
+            cuts.clear = vec![0.0; n];
         }
-        cuts.corners.par_iter_mut().zip(distance).with_min_len(4096).for_each(|(c, d)| *c = c.min(*d));
-        cuts.clear.resize(n, 0.0);
-        let corners = std::mem::take(&mut cuts.corners);
+        let walls = std::mem::take(&mut cuts.corners);
+        let nearest = |solids: &[f32]| -> Vec<f32> {
+            walls.par_iter().zip(solids).with_min_len(4096).map(|(c, d)| c.min(*d)).collect()
+        };
+        let corners = nearest(round);
         for a in 0..3 {
             cuts.cut_faces(layout, &corners, a);
         }
-        cuts.cut_cells(layout, &corners);
+        cuts.cut_cells(layout, &nearest(all));
         // Markers look at walls only where these are; bodies push them by themselves.
         if self.bodies { cuts.clear.clone_from(&self.clear) } else { cuts.clear.fill(f32::INFINITY) }
         cuts.close_sides(layout);
         for a in 0..3 {
-            cuts.open[a].par_iter_mut().zip(&self.open[a]).with_min_len(4096).for_each(|(o, bare)| *o = o.min(*bare));
+            let each = cuts.open[a].par_iter_mut().zip(&self.open[a]).with_min_len(4096);
+            each.for_each(|(open, bare)| *open = open.min(*bare));
         }
         cuts.sum_hats(layout);
         cuts

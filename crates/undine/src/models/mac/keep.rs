@@ -35,10 +35,10 @@ impl Mac {
                 out.put_f32s(u)?;
             }
         }
-        for f in self.immersed.iter().flat_map(|i| &i.fillings) {
-            let ([momentum, impulse], dt) = f.last;
-            out.put_f64x3s(&[momentum.to_array(), impulse.to_array()])?;
-            out.put_f64(dt)?;
+        if let Some(immersed) = &self.immersed {
+            out.put_f64x3s(&immersed.before.0.iter().map(|v| v.to_array()).collect::<Vec<_>>())?;
+            out.put_f64(immersed.before.1)?;
+            out.put_f64x3s(&immersed.fillings.iter().map(|f| f.impulse.to_array()).collect::<Vec<_>>())?;
         }
         Ok(())
     }
@@ -108,12 +108,21 @@ impl Mac {
             }
             self.u = u;
         }
-        for f in self.immersed.iter_mut().flat_map(|i| &mut i.fillings) {
-            let vectors = from.get_f64x3s()?;
-            let [momentum, impulse] = vectors[..] else { return Err(damaged("what moves a body")) };
-            f.last = ([momentum, impulse].map(DVec3::from_array), from.get_f64()?);
-            if !f.last.0.iter().all(|v| v.is_finite()) || !(f.last.1 >= 0.0 && f.last.1.is_finite()) {
-                return Err(damaged("what moves a body"));
+        if let Some(immersed) = &mut self.immersed {
+            let vectors = |from: &mut CheckpointReader, length: usize| {
+                let plain = from.get_f64x3s()?;
+                let right = plain.len() == length && plain.as_flattened().iter().all(|v| v.is_finite());
+                if right { Ok(plain) } else { Err(damaged("what moves bodies")) }
+            };
+            let nodes = immersed.before.0.len();
+            let velocity = vectors(from, nodes)?.into_iter().map(DVec3::from_array).collect();
+            immersed.before = (velocity, from.get_f64()?);
+            if !(immersed.before.1 >= 0.0 && immersed.before.1.is_finite()) {
+                return Err(damaged("what moves bodies"));
+            }
+            let impulses = vectors(from, immersed.fillings.len())?;
+            for (f, impulse) in immersed.fillings.iter_mut().zip(impulses) {
+                f.impulse = DVec3::from_array(impulse);
             }
         }
         self.find_order();

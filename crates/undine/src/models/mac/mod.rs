@@ -444,7 +444,7 @@ impl Mac {
     }
 
     /// The paper's force between markers and nodes.
-    fn interact(&mut self, around: &Around, kick: f64, dt: f64) {
+    fn interact(&mut self, around: &Around, kick: f64) {
         let Mac { layout, markers, order, u, deposit, liquid, elastic, convection, .. } = self;
         let Some((elastic, forces)) = elastic else { return };
         let volume = self.spacing.powi(3);
@@ -459,7 +459,6 @@ impl Mac {
             density * held.max(0.05 * cell)
         };
         *forces = elastic.act(layout, around.solids.state(), (markers, order), u, mass, (volume, kick));
-        forces.iter_mut().for_each(|f| *f *= kick / dt);
     }
 
     /// What the step gained, and velocities in air and walls.
@@ -574,7 +573,7 @@ impl Solver for Mac {
         passes.time("markers to grid", || self.markers_to_grid(&cuts));
         passes.time("forces", || self.forces(around, kick));
         if self.elastic.is_some() {
-            passes.time("coupling", || self.interact(around, kick, dt));
+            passes.time("coupling", || self.interact(around, kick));
         }
         self.hold_sides();
         passes.time("viscosity", || self.viscosity(&cuts, kick));

@@ -73,10 +73,17 @@ impl Immersed {
         let shares: Vec<f64> =
             (0..state.bodies.len()).map(|b| self.share_of_gravity(state, b, gravity)).collect();
         let mut shape = std::mem::take(&mut self.shape);
-        let mut falling = state.velocity.clone();
+        // The liquid's velocities belong to the middle of steps, the bodies' to their ends.
+        let (start, last) = (&self.before.0, self.before.1);
+        let mut falling: Vec<DVec3> = if last > 0.0 {
+            state.velocity.iter().zip(start).map(|(v, w)| 0.5 * (*v + *w)).collect()
+        } else {
+            state.velocity.clone()
+        };
+        let middle = falling.clone();
         for (body, share) in state.bodies.iter().zip(&shares) {
             for i in body.nodes.clone().filter(|i| !state.pinned[*i]) {
-                falling[i] += gravity * (share * dt);
+                falling[i] += gravity * (share * kicks[1]);
             }
         }
         shape.follow_lattices(self, layout, state, |node| falling[node]);
@@ -84,12 +91,10 @@ impl Immersed {
         // A ball goes on as it did, for a first guess.
         let mut balls: Vec<DVec3> = (shape.balls.iter().zip(&free))
             .map(|(b, v)| {
-                let ([momentum, _], last) = self.fillings[b.body].last;
                 if last == 0.0 || state.pinned[b.node] {
                     return *v;
                 }
-                let now = state.velocity[b.node];
-                now + (now - momentum / state.mass[b.node]) * (dt / last)
+                middle[b.node] + (state.velocity[b.node] - start[b.node]) * (kicks[1] / last)
             })
             .collect();
         shape.set_speeds(layout, bare, &balls, cuts);
@@ -97,7 +102,7 @@ impl Immersed {
         let mut p = std::mem::take(&mut pressure.p);
         pressure.solve_divergence((layout, cuts, liquid), u, kicks[1], &mut p, false);
         self.shape = shape;
-        self.balance(dip, pressure, &free, &mut balls, &mut p);
+        self.balance(dip, pressure, (&free, kicks[1]), &mut balls, &mut p);
         let mut shape = std::mem::take(&mut self.shape);
         // Balls have what the pressure gives them, to the last digit.
         let settle = |balls: &mut [DVec3], p: &[f32]| {
@@ -130,21 +135,22 @@ impl Immersed {
         self.forces.resize(state.len(), DVec3::ZERO);
         for ball in &shape.balls {
             let impulse = self.push(dip, &ball.faces, &p);
-            self.forces[ball.node] += impulse / dt;
+            self.forces[ball.node] += impulse / kicks[1];
         }
         let on_lattices = gather(self, &shape, dip, &p);
         for (to, impulse) in self.forces.iter_mut().zip(&on_lattices) {
-            *to += *impulse / dt;
+            *to += *impulse / kicks[1];
         }
-        shape.follow_lattices(self, layout, state, |i| {
-            falling[i] + if state.pinned[i] { DVec3::ZERO } else { self.forces[i] * (dt / state.mass[i]) }
-        });
+        for i in (0..state.len()).filter(|i| !state.pinned[*i]) {
+            falling[i] += self.forces[i] * (kicks[1] / state.mass[i]);
+        }
+        shape.follow_lattices(self, layout, state, |i| falling[i]);
         shape.set_covered(layout, &balls, cuts);
-        for (b, body) in state.bodies.iter().enumerate() {
-            let nodes = body.nodes.clone();
-            let impulse = self.forces[nodes.clone()].iter().sum::<DVec3>() * dt;
-            self.fillings[b].last = ([state.momentum(nodes), impulse], dt);
+        for (filling, body) in self.fillings.iter_mut().zip(&state.bodies) {
+            filling.impulse = self.forces[body.nodes.clone()].iter().sum::<DVec3>() * dt;
         }
+        self.middle = falling;
+        self.before = (state.velocity.clone(), dt);
         pressure.p = p;
         self.shape = shape;
     }
@@ -166,11 +172,11 @@ impl Immersed {
         &self,
         dip: &Dip,
         pressure: &mut Pressure,
-        free: &[DVec3],
+        (free, kick): (&[DVec3], f64),
         balls: &mut [DVec3],
         p: &mut [f32],
     ) {
-        let Dip { layout, state, gravity, dt, .. } = *dip;
+        let Dip { layout, state, gravity, .. } = *dip;
         let all = &self.shape.balls;
         let mass = |k: usize| state.mass[all[k].node];
         let held = |k: usize| state.pinned[all[k].node];
@@ -186,7 +192,7 @@ impl Immersed {
                 mass(k) * (free[k] - balls[k]) + self.push(dip, &all[k].faces, p)
             })
             .collect();
-        let acts: f64 = (0..all.len()).map(|k| (mass(k) * gravity.length() * dt).powi(2)).sum::<f64>()
+        let acts: f64 = (0..all.len()).map(|k| (mass(k) * gravity.length() * kick).powi(2)).sum::<f64>()
             + (0..all.len()).map(|k| (mass(k) * (free[k] - balls[k])).length_squared()).sum::<f64>();
         let goal = TOLERANCE * TOLERANCE * acts;
         let square = |r: &[DVec3]| r.iter().map(|r| r.length_squared()).sum::<f64>();

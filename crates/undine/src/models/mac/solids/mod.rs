@@ -31,8 +31,10 @@ pub struct Filling {
     pub density: f64,
     /// Into how many points along each edge the volume of a node is divided, so that the grid sees no gaps.
     pub parts: usize,
-    /// Momentum and impulse from the fluid at the start of the last step, kg m/s, and its length, s.
-    pub last: ([DVec3; 2], f64),
+    /// What the radius of a ball is multiplied with; see `shape::swell`.
+    pub swell: f64,
+    /// Impulse from the fluid during the last step, kg m/s.
+    pub impulse: DVec3,
 }
 
 /// Bodies as the grid sees them.
@@ -49,6 +51,10 @@ pub struct Immersed {
     pub shape: Shape,
     /// Forces on nodes during the last step, N.
     pub forces: Vec<DVec3>,
+    /// Velocities of nodes at the start of the last step, m/s, and its length, s.
+    pub before: (Vec<DVec3>, f64),
+    /// Velocities of nodes in the middle of this step, m/s, as far as the liquid knows.
+    middle: Vec<DVec3>,
     /// Greatest speed of a node along an axis, cells per second.
     pub rate: f64,
 }
@@ -60,7 +66,11 @@ impl Immersed {
             kind: s.kind,
             density: s.density,
             parts: (1.5 * s.spacing / layout.shortest() - 1e-6).ceil().clamp(1.0, 6.0) as usize,
-            last: ([DVec3::ZERO; 2], 0.0),
+            swell: match s.shape {
+                crate::scene::shape::Shape::Sphere { radius, .. } => shape::swell(layout, radius),
+                _ => 1.0,
+            },
+            impulse: DVec3::ZERO,
         };
         Immersed {
             fillings: scene.solids.iter().map(filling).collect(),
@@ -78,6 +88,7 @@ impl Immersed {
     pub fn settle(&mut self, state: &Springs) {
         self.rest = state.position.clone();
         self.forces = vec![DVec3::ZERO; state.len()];
+        self.before = (state.velocity.clone(), 0.0);
         self.spread = (0..state.len())
             .map(|i| {
                 let mut sum = DMat3::ZERO;
@@ -134,12 +145,14 @@ impl Immersed {
     /// The share of `gravity` that bodies follow: what rests on a wall does not fall, and the liquid must not be told so. It is taken
     /// from the last step.
     pub fn share_of_gravity(&self, state: &Springs, body: usize, gravity: DVec3) -> f64 {
-        let ([momentum, impulse], dt) = self.fillings[body].last;
+        let dt = self.before.1;
         let g2 = gravity.length_squared();
         if dt == 0.0 || g2 == 0.0 {
             return 1.0;
         }
-        let own = state.momentum(state.bodies[body].nodes.clone()) - momentum - impulse;
+        let nodes = state.bodies[body].nodes.clone();
+        let gain: DVec3 = nodes.map(|i| state.mass[i] * (state.velocity[i] - self.before.0[i])).sum();
+        let own = gain - self.fillings[body].impulse;
         (own.dot(gravity) / (state.bodies[body].mass * dt * g2)).clamp(0.0, 1.0)
     }
 
@@ -154,7 +167,7 @@ impl Immersed {
             .fold(0.0, f64::max);
         let mut shape = std::mem::take(&mut self.shape);
         shape.find_corners(self, layout, state, &state.position);
-        let mut cuts = bare.with_solids(layout, &shape.corners);
+        let mut cuts = bare.with_solids(layout, &shape.corners, &shape.round);
         shape.find_faces(self, layout, state, bare, &mut cuts);
         self.shape = shape;
         cuts
@@ -163,7 +176,7 @@ impl Immersed {
     /// Forgets the trial step that found the pressure at the start.
     pub fn forget(&mut self) {
         self.forces.fill(DVec3::ZERO);
-        self.fillings.iter_mut().for_each(|f| f.last.1 = 0.0);
+        self.before.1 = 0.0;
     }
 
     /// Cells that bodies cover lie as deep under the surface as the liquid beside them.

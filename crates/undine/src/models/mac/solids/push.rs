@@ -39,12 +39,7 @@ impl Immersed {
                 _ => {}
             }
         }
-        let ahead: Vec<_> = (0..state.len())
-            .map(|i| {
-                let v = state.velocity[i] + self.forces[i] * (dt / state.mass[i]);
-                if state.pinned[i] { state.position[i] } else { state.position[i] + v * dt }
-            })
-            .collect();
+        let ahead: Vec<_> = state.position.iter().zip(&self.middle).map(|(x, v)| *x + *v * dt).collect();
         let mut shape = std::mem::take(&mut self.shape);
         shape.find_corners(self, layout, state, &ahead);
         let h = glam::DVec3::from(layout.h).as_vec3();

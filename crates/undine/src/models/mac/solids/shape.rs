@@ -15,6 +15,8 @@ use crate::state::springs::Springs;
 pub const REACH: f64 = 4.0;
 /// A cell with less of its volume in the open than this is one of the body, not of the liquid.
 const INNER: f32 = 0.5;
+/// A face less open than this is closed.
+const SLIT: f32 = 0.02;
 /// Stands for lattices in place of a ball.
 const LATTICE: u32 = u32::MAX;
 /// Rounds that smooth the depth inside bodies.
@@ -56,6 +58,8 @@ pub struct Filled {
 pub struct Shape {
     /// Distance of the nearest body at the lowest corner of each cell, m.
     pub corners: Vec<f32>,
+    /// That of the nearest ball.
+    pub round: Vec<f32>,
     /// Balls that touch the grid.
     pub balls: Vec<Ball>,
     /// Faces of lattices.
@@ -85,6 +89,8 @@ impl Shape {
         let reach = REACH * layout.longest();
         self.corners.clear();
         self.corners.resize(layout.len(), reach as f32);
+        self.round.clear();
+        self.round.resize(layout.len(), reach as f32);
         if immersed.fillings.iter().any(|f| f.kind == SolidKind::Lattice) {
             self.count_lattices(immersed, layout, state, position);
         }
@@ -93,10 +99,11 @@ impl Shape {
                 continue;
             }
             for node in body.nodes.clone() {
-                let (center, radius) = (position[node], state.radius[node]);
+                let (center, radius) = (position[node], immersed.fillings[b].swell * state.radius[node]);
                 each_corner(layout, center, radius + reach, |i, p| {
                     let d = (p.distance(center) - radius) as f32;
                     self.corners[i] = self.corners[i].min(d);
+                    self.round[i] = self.round[i].min(d);
                 });
             }
         }
@@ -171,23 +178,30 @@ impl Shape {
             for row in 0..rows[1] * rows[2] {
                 let first = layout.at([0, row % rows[1], row / rows[1]]);
                 for i in first..first + rows[0] {
-                    let share = bare.open[a][i] - cuts.open[a][i];
-                    if share <= 0.0 {
-                        continue;
-                    }
-                    self.touched.push((a as u8, i as u32));
+                    // Balls have sharp edges. Lattices are smeared as their hats are: so the volume that the pressure acts on is
+                    // exact wherever they are, where shares of a flat side would jump as it passes a layer of faces.
+                    let round = bare.open[a][i] - cuts.open[a][i];
                     let own = if lattices {
                         0.5 * (self.inside[i].volume + self.inside[i - s].volume)
                     } else {
                         0.0
                     };
-                    let all = own + self.claims[a][i];
-                    let scale = if all > 0.0 { share / all } else { 0.0 };
-                    self.claims[a][i] = scale;
-                    if own > 0.0 {
+                    if round <= 0.0 && own <= 0.0 {
+                        continue;
+                    }
+                    self.touched.push((a as u8, i as u32));
+                    if self.claims[a][i] > 0.0 {
+                        self.claims[a][i] = round / self.claims[a][i];
+                    }
+                    let mut share = own.min(1.0) * cuts.open[a][i];
+                    if cuts.open[a][i] - share < SLIT {
+                        share = cuts.open[a][i];
+                    }
+                    if own > 0.0 && share > 0.0 {
                         let moves = 0.5 * (self.inside[i].mobility + self.inside[i - s].mobility);
-                        self.mobility[a][i] = scale * moves;
-                        self.filled.push(Filled { face: (a as u8, i as u32), share: scale * own });
+                        self.mobility[a][i] = share * moves / own;
+                        self.filled.push(Filled { face: (a as u8, i as u32), share });
+                        cuts.open[a][i] -= share;
                     }
                 }
             }
@@ -208,7 +222,7 @@ impl Shape {
                 continue;
             }
             for node in body.nodes.clone() {
-                let (center, radius) = (state.position[node], state.radius[node]);
+                let (center, radius) = (state.position[node], immersed.fillings[b].swell * state.radius[node]);
                 let phi = |i: usize, offset: usize| {
                     let p = corner(layout, i + offset);
                     (p.distance(center) - radius) as f32
@@ -376,6 +390,36 @@ pub(super) fn place(layout: &Layout, p: DVec3) -> Option<[f32; 3]> {
     let x = layout.local(p);
     let n = DVec3::from(layout.n.map(|n| n as f64));
     (x.cmpge(DVec3::ZERO).all() && x.cmple(n).all()).then(|| x.as_vec3().to_array())
+}
+
+/// What a ball's radius must be multiplied with, that the shares of faces it closes add up to its volume: cuts are straight, and so a
+/// little inside the sphere. A mean over places between the corners of cells.
+pub(super) fn swell(layout: &Layout, radius: f64) -> f64 {
+    let r = DVec3::splat(radius) / DVec3::from(layout.h);
+    let cells = r.ceil() + 2.0;
+    // Of balls of many cells it is the less the more.
+    if !(cells.max_element() < 40.0) || radius <= 0.0 {
+        return 1.0;
+    }
+    let [nx, ny, nz] = cells.to_array().map(|c| c as i64);
+    let (mut sum, mut places) = (0.0, 0.0);
+    for offset in [DVec3::new(0.1, 0.35, 0.6), DVec3::new(0.45, 0.8, 0.25), DVec3::new(0.75, 0.05, 0.9)] {
+        let phi = |x: i64, y: i64, z: i64| {
+            let p = (DVec3::new(x as f64, y as f64, z as f64) - offset) * DVec3::from(layout.h);
+            (p.length() - radius) as f32
+        };
+        for z in -nz..=nz {
+            for y in -ny..=ny {
+                for x in -nx..=nx {
+                    let corners = [phi(x, y, z), phi(x, y + 1, z), phi(x, y, z + 1), phi(x, y + 1, z + 1)];
+                    sum += f64::from(1.0 - open_share(corners));
+                }
+            }
+        }
+        places += 1.0;
+    }
+    let exact = 4.0 / 3.0 * std::f64::consts::PI * r.x * r.y * r.z;
+    (exact * places / f64::max(sum, 1e-9)).cbrt().clamp(1.0, 1.5)
 }
 
 /// The lowest corner of a cell, m.
