@@ -46,6 +46,9 @@ const TRIALS: [Trial; 10] = [
 const BAYRAKTAR: [&str; 8] =
     ["adhesion", "cloth", "cylinders", "dam-obstacle", "dragons", "lava", "mixer", "river"];
 
+/// Bodies in the liquid of a grid, tried by `tests/genevaux.rs`.
+const GENEVAUX: [&str; 5] = ["ball-splash", "buoyancy", "jet-cube", "ricochet", "u-tube"];
+
 fn load(name: &str, factor: f64) -> Scene {
     let scene = Scene::load(name, &[]).unwrap_or_else(|e| panic!("{e}")).scene;
     let spacing = format!("model.spacing={}", scene.model.spacing * factor);

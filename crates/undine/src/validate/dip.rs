@@ -41,8 +41,7 @@ fn level(frame: &Frame, center: DVec3, away: f64) -> f64 {
         let d = glam::Vec3::from(**p).as_dvec3() - center;
         d.x.hypot(d.z) > away
     };
-    let heights: Vec<f64> =
-        frame.particles.position.iter().filter(aside).map(|p| f64::from(p[1])).collect();
+    let heights: Vec<f64> = frame.particles.position.iter().filter(aside).map(|p| f64::from(p[1])).collect();
     2.0 * heights.iter().sum::<f64>() / heights.len() as f64
 }
 
@@ -90,7 +89,9 @@ pub(super) fn floating(lab: &mut Lab) -> Result<(), CaseError> {
             0.5,
         );
         let shares: Vec<_> = depths.iter().map(|(t, y)| (*t, y / R)).collect();
-        plot = plot.line(format!("s = {s}"), &shares).line(format!("{s}"), &[(0.0, depth / R), (duration, depth / R)]);
+        plot = plot
+            .line(format!("s = {s}"), &shares)
+            .line(format!("{s}"), &[(0.0, depth / R), (duration, depth / R)]);
     }
     let solid = format!(
         "[[solid]]\nkind = \"lattice\"\ndensity = {}\nspacing = 0.04\nstiffness = 20000\ndamping = 20\n\
@@ -105,7 +106,13 @@ pub(super) fn floating(lab: &mut Lab) -> Result<(), CaseError> {
         depths.push((m.frame.time, level(m.frame, x, 0.3 + 1.5 * h) - x.y + 0.1));
     })?;
     let mean = last(&depths);
-    lab.check("depth of a raft of half the density, m; error in cells", mean, 0.1, (mean - 0.1).abs() / h, 0.5);
+    lab.check(
+        "depth of a raft of half the density, m; error in cells",
+        mean,
+        0.1,
+        (mean - 0.1).abs() / h,
+        0.5,
+    );
     lab.plot(lab.name(), plot);
     Ok(())
 }
@@ -150,7 +157,12 @@ pub(super) fn rising(lab: &mut Lab) -> Result<(), CaseError> {
     let [coarse, _] = rise(lab, h, "")?;
     let [fine, start] = rise(lab, h / lab.either(2.0, 1.6), "")?;
     let free = (DENSITY - 400.0) * G / (400.0 + 0.5 * DENSITY);
-    lab.check_ratio("acceleration at the start, m/s² (half the displaced water goes along)", start, free, 0.15);
+    lab.check_ratio(
+        "acceleration at the start, m/s² (half the displaced water goes along)",
+        start,
+        free,
+        0.15,
+    );
     lab.check_ratio("time to rise 0.35 m on the finer grid, s", fine, coarse, 0.05);
     let dials = |n: u32| format!(", markers = 3, coupling = \"markers\", interaction_subset = {n}");
     let [all, _] = rise(lab, h, &dials(1))?;
@@ -218,9 +230,21 @@ pub(super) fn two_cubes(lab: &mut Lab) -> Result<(), CaseError> {
     let lowest = light.iter().copied().fold((0.0, f64::INFINITY), |a, b| if b.1 < a.1 { b } else { a });
     let after = light.iter().filter(|p| p.0 > lowest.0).map(|p| p.1).fold(f64::NEG_INFINITY, f64::max);
     let lift = after - lowest.1;
-    lab.check("how far the light cube is lifted, edges; at least a half", lift / 0.12, 0.5, 0.06 / lift.max(1e-9), 1.0);
+    lab.check(
+        "how far the light cube is lifted, edges; at least a half",
+        lift / 0.12,
+        0.5,
+        0.06 / lift.max(1e-9),
+        1.0,
+    );
     let sunk = heavy[0].1 - heavy[heavy.len() - 1].1;
-    lab.check("how far the heavy cube sinks, edges; at least two", sunk / 0.12, 2.0, 0.24 / sunk.max(1e-9), 1.0);
+    lab.check(
+        "how far the heavy cube sinks, edges; at least two",
+        sunk / 0.12,
+        2.0,
+        0.24 / sunk.max(1e-9),
+        1.0,
+    );
     lab.plot(
         lab.name(),
         Plot::new("Two cubes in a U-tube", "t / s", "y / m").line("light", &light).line("heavy", &heavy),

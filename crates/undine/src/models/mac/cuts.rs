@@ -140,7 +140,11 @@ impl Cuts {
         }
         cuts.cut_cells(layout, &nearest(all));
         // Markers look at walls only where these are; bodies push them by themselves.
-        if self.bodies { cuts.clear.clone_from(&self.clear) } else { cuts.clear.fill(f32::INFINITY) }
+        if self.bodies {
+            cuts.clear.clone_from(&self.clear)
+        } else {
+            cuts.clear.fill(f32::INFINITY)
+        }
         cuts.close_sides(layout);
         for a in 0..3 {
             let each = cuts.open[a].par_iter_mut().zip(&self.open[a]).with_min_len(4096);

@@ -86,7 +86,9 @@ impl Pressure {
                                     plus[a] = k;
                                 }
                             } else {
-                                sum += k / liquid.share(i, other);
+                                // Pressure on lattices goes on to the centre of the cell, not to the surface.
+                                let own = own * inverse[a];
+                                sum += (k - own) / liquid.share(i, other) + own;
                             }
                         }
                     }
@@ -235,6 +237,18 @@ pub(super) fn rise(layout: &Layout, liquid: &Liquid, p: &[f32], a: usize, c: [us
         (false, true) => value(false) / liquid.share(i, i - s),
         (false, false) => 0.0,
     }
+}
+
+/// As [`rise`], with no pressure at the centre of a cell of air: what lattices feel.
+#[inline(always)]
+pub(super) fn step_up(layout: &Layout, liquid: &Liquid, p: &[f32], a: usize, c: [usize; 3]) -> f32 {
+    let (i, s) = (layout.at(c), layout.stride[a]);
+    let share = match (liquid.wet[i - s], liquid.wet[i]) {
+        (true, false) => liquid.share(i - s, i),
+        (false, true) => liquid.share(i, i - s),
+        _ => 1.0,
+    };
+    share * rise(layout, liquid, p, a, c)
 }
 
 /// Accelerates open faces beside wet cells by the gradient of `p`.

@@ -12,7 +12,7 @@ use super::Immersed;
 use crate::models::mac::cuts::Cuts;
 use crate::models::mac::layout::Layout;
 use crate::models::mac::liquid::Liquid;
-use crate::models::mac::pressure::{Pressure, rise, subtract_gradient};
+use crate::models::mac::pressure::{Pressure, step_up, subtract_gradient};
 use crate::models::mac::transfer::{Faces, between, stencil, weights};
 use crate::scene::SolidKind;
 use crate::state::springs::Springs;
@@ -104,6 +104,7 @@ impl Immersed {
         self.shape = shape;
         self.balance(dip, pressure, (&free, kicks[1]), &mut balls, &mut p);
         let mut shape = std::mem::take(&mut self.shape);
+        let parted = part(&shape.balls, dip, cuts, &mut p);
         // Balls have what the pressure gives them, to the last digit.
         let settle = |balls: &mut [DVec3], p: &[f32]| {
             for ((ball, v), free) in shape.balls.iter().zip(balls).zip(&free) {
@@ -118,14 +119,14 @@ impl Immersed {
             for f in &shape.filled {
                 let (a, i) = (usize::from(f.face.0), f.face.1 as usize);
                 let c = layout.cell(i).map(|c| c as usize);
-                let gain = shape.mobility[a][i] * rise(layout, liquid, p, a, c) / layout.h[a] as f32;
+                let gain = shape.mobility[a][i] * step_up(layout, liquid, p, a, c) / layout.h[a] as f32;
                 cuts.speed[a][i] -= gain / (1.0 - cuts.open[a][i]).max(1e-6);
             }
         };
         speeds(&p, &balls, cuts);
         subtract_gradient(layout, cuts, liquid, &p, u);
         let mut more = vec![0.0; p.len()];
-        if pressure.solve_divergence((layout, cuts, liquid), u, kicks[1], &mut more, true) {
+        if !parted && pressure.solve_divergence((layout, cuts, liquid), u, kicks[1], &mut more, true) {
             subtract_gradient(layout, cuts, liquid, &more, u);
             p.iter_mut().zip(&more).for_each(|(p, more)| *p += more);
             settle(&mut balls, &p);
@@ -222,11 +223,12 @@ impl Immersed {
                 }
             }
             pressure.respond(&b, &mut q, RESPONSE);
-            let answer: Vec<DVec3> = (0..all.len())
-                .map(|k| {
-                    if held(k) { DVec3::ZERO } else { mass(k) * d[k] + self.push(dip, &all[k].faces, &q) }
-                })
-                .collect();
+            let answer: Vec<DVec3> =
+                (0..all.len())
+                    .map(|k| {
+                        if held(k) { DVec3::ZERO } else { mass(k) * d[k] + self.push(dip, &all[k].faces, &q) }
+                    })
+                    .collect();
             let alpha = rz / dot(&d, &answer);
             if !alpha.is_finite() {
                 break;
@@ -241,6 +243,31 @@ impl Immersed {
     }
 }
 
+/// Lets water part from balls that are not all under it: where it would have to be pulled along, air comes in. Says whether it does
+/// anywhere.
+fn part(balls: &[super::shape::Ball], dip: &Dip, cuts: &Cuts, p: &mut [f32]) -> bool {
+    let (layout, wet) = (dip.layout, &dip.liquid.wet);
+    let mut parted = false;
+    for ball in balls {
+        let sides = |f: &(u8, u32, f32)| {
+            let (a, i) = (usize::from(f.0), f.1 as usize);
+            [i, i - layout.stride[a]]
+        };
+        let open = |i: &usize| cuts.volume[*i] > 0.0 && dip.cell(*i).is_some();
+        let emerged = ball.faces.iter().flat_map(sides).any(|i| open(&i) && !wet[i]);
+        if !emerged {
+            continue;
+        }
+        for c in ball.faces.iter().flat_map(sides).filter(open).filter_map(|i| dip.cell(i)) {
+            if p[c] < 0.0 {
+                p[c] = 0.0;
+                parted = true;
+            }
+        }
+    }
+    parted
+}
+
 /// Impulses of the pressure on the nodes of lattices, kg m/s.
 fn gather(immersed: &Immersed, shape: &super::Shape, dip: &Dip, p: &[f32]) -> Vec<DVec3> {
     let Dip { layout, liquid, state, .. } = *dip;
@@ -252,7 +279,7 @@ fn gather(immersed: &Immersed, shape: &super::Shape, dip: &Dip, p: &[f32]) -> Ve
     for f in &shape.filled {
         let (a, i) = (usize::from(f.face.0), f.face.1 as usize);
         let c = layout.cell(i).map(|c| c as usize);
-        let impulse = -f64::from(f.share * rise(layout, liquid, p, a, c)) / layout.h[a];
+        let impulse = -f64::from(f.share * step_up(layout, liquid, p, a, c)) / layout.h[a];
         let impulse = impulse * immersed.reference * layout.volume();
         let (low, high) = (i - layout.stride[a], i);
         let volume = f64::from(shape.inside[low].volume + shape.inside[high].volume);

@@ -23,7 +23,8 @@ impl Immersed {
         markers: &mut Markers,
         travel: f32,
     ) {
-        let near = (travel * layout.longest() as f32).min((super::shape::REACH - 0.5) as f32 * layout.longest() as f32);
+        let near = (travel * layout.longest() as f32)
+            .min((super::shape::REACH - 0.5) as f32 * layout.longest() as f32);
         let [nx, ny, nz] = layout.n;
         // The shape is still that of the start of the step.
         let mut spans: Vec<(usize, usize)> = Vec::new();

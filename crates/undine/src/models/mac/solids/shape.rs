@@ -178,8 +178,6 @@ impl Shape {
             for row in 0..rows[1] * rows[2] {
                 let first = layout.at([0, row % rows[1], row / rows[1]]);
                 for i in first..first + rows[0] {
-                    // Balls have sharp edges. Lattices are smeared as their hats are: so the volume that the pressure acts on is
-                    // exact wherever they are, where shares of a flat side would jump as it passes a layer of faces.
                     let round = bare.open[a][i] - cuts.open[a][i];
                     let own = if lattices {
                         0.5 * (self.inside[i].volume + self.inside[i - s].volume)
@@ -193,7 +191,11 @@ impl Shape {
                     if self.claims[a][i] > 0.0 {
                         self.claims[a][i] = round / self.claims[a][i];
                     }
-                    let mut share = own.min(1.0) * cuts.open[a][i];
+                    let mut share = 0.0;
+                    if own > 0.0 {
+                        let all = self.closed_around(layout, a, i) * bare.open[a][i];
+                        share = (all - round).clamp(0.0, cuts.open[a][i]);
+                    }
                     if cuts.open[a][i] - share < SLIT {
                         share = cuts.open[a][i];
                     }
@@ -215,6 +217,22 @@ impl Shape {
         self.cover(layout, state, bare, cuts);
     }
 
+    /// The share of what is around a face, half a cell to either side, that bodies close. Not of the face alone: a flat side would
+    /// jump from one layer of faces to the next, and with it the volume that the pressure acts on.
+    fn closed_around(&self, layout: &Layout, a: usize, i: usize) -> f32 {
+        let (along, s, t) = (layout.stride[a], layout.stride[(a + 1) % 3], layout.stride[(a + 2) % 3]);
+        let at = |offset: f32| {
+            let beside = if offset < 0.0 { i.wrapping_sub(along) } else { i + along };
+            let phi = [0, s, t, s + t].map(|k| {
+                let here = self.corners.get(i + k).copied().unwrap_or(0.0);
+                let there = self.corners.get(beside.wrapping_add(k)).copied().unwrap_or(here);
+                here + offset.abs() * (there - here)
+            });
+            1.0 - open_share(phi)
+        };
+        [-0.4, -0.2, 0.0, 0.2, 0.4].map(at).iter().sum::<f32>() / 5.0
+    }
+
     fn claim_for_balls(&mut self, immersed: &Immersed, layout: &Layout, state: &Springs) {
         self.balls.clear();
         for (b, body) in state.bodies.iter().enumerate() {
@@ -222,7 +240,8 @@ impl Shape {
                 continue;
             }
             for node in body.nodes.clone() {
-                let (center, radius) = (state.position[node], immersed.fillings[b].swell * state.radius[node]);
+                let (center, radius) =
+                    (state.position[node], immersed.fillings[b].swell * state.radius[node]);
                 let phi = |i: usize, offset: usize| {
                     let p = corner(layout, i + offset);
                     (p.distance(center) - radius) as f32

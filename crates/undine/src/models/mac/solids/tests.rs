@@ -33,10 +33,8 @@ fn forces(text: &str) -> Vec<DVec3> {
     let around = Around { time: 0.0, walls: &walls, fields: &fields, solids: &solids };
     let places = scene.fluids[0].shape.iter().flat_map(|s| s.fill(scene.model.particle_spacing()));
     let outside = |p: &DVec3| scene.solids.iter().all(|s| s.shape.nearest(*p).distance > 0.0);
-    let births: Vec<Birth> = places
-        .filter(outside)
-        .map(|position| Birth { position, velocity: DVec3::ZERO, fluid: 0 })
-        .collect();
+    let births: Vec<Birth> =
+        places.filter(outside).map(|position| Birth { position, velocity: DVec3::ZERO, fluid: 0 }).collect();
     mac.insert(&births);
     mac.refresh(&around, &mut Passes::default());
     mac.step(1e-3, &around, &mut Passes::default()).unwrap();
