@@ -168,7 +168,7 @@ pub struct CheckArgs {
 /// `undine bench`.
 #[derive(Debug, Args)]
 pub struct BenchArgs {
-    /// Which table [default: mueller, horvath, surface and bayraktar]
+    /// Which table [default: mueller, horvath, surface, bayraktar and genevaux]
     pub table: Option<BenchTable>,
 
     /// Steps (or surfaces) to time, after a warm-up
@@ -198,6 +198,8 @@ pub enum BenchTable {
     Bayraktar,
     /// Lee 2005: water from a bottle to a cup, while it pours
     Lee,
+    /// Génevaux 2003, Table 1: liquid on a grid with mass-spring solids
+    Genevaux,
     /// A dam break of 15 thousand to 1 million particles
     Scale,
 }

@@ -111,8 +111,14 @@ impl Probes {
                 ProbeKind::Velocity => values.extend(place::velocity(&seen, i.probe.position)),
                 ProbeKind::Flow => values.push(place::flow(&seen, i.probe.axis, i.probe.position)),
                 ProbeKind::Body => values.extend(total::body(frame, i.probe.body)),
-                ProbeKind::Energy => values.extend(total::energy(&seen)),
-                ProbeKind::Momentum => values.extend(total::momentum(&seen)),
+                ProbeKind::Energy => values.extend(match i.probe.body {
+                    Some(body) => total::body_energy(&seen, body),
+                    None => total::energy(&seen),
+                }),
+                ProbeKind::Momentum => values.extend(match i.probe.body {
+                    Some(body) => total::body_momentum(frame, body),
+                    None => total::momentum(&seen),
+                }),
                 ProbeKind::DensityError => values.extend(total::density_error(&seen)),
                 ProbeKind::Leaks => values.push(leaks::leaks(&seen)),
             }

@@ -488,7 +488,7 @@ fn starting_fluid(scene: &Scene, walls: &Walls) -> (Vec<Birth>, StartReport) {
             walls.contacts(p, d, |c| in_wall |= c.distance < if c.sampled { 0.0 } else { gap });
             if outside || in_wall {
                 report.in_walls += 1;
-            } else if scene.solids.iter().any(|s| is_in_solid(s, p, d)) {
+            } else if scene.solids.iter().any(|s| is_in_solid(s, p, if gap == 0.0 { 0.0 } else { d })) {
                 report.in_solids += 1;
             } else if scene.fluids[..fluid].iter().filter_map(|o| o.shape.as_ref()).any(|o| o.contains(p)) {
                 report.in_other_fluid += 1;

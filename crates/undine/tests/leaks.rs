@@ -184,21 +184,31 @@ macro_rules! scenes {
 
 scenes! {
     adhesion_holds "adhesion" 2.0
+    ball_splash_holds "ball-splash" 2.0
+    bottle_10000_holds "bottle-10000" 2.0
+    bottle_2000_holds "bottle-2000" 2.0
+    buoyancy_holds "buoyancy" 2.0
     cloth_holds "cloth" 2.0
     cylinders_hold "cylinders" 2.0
     dam_break_holds "dam-break" 2.0
     dam_obstacle_holds "dam-obstacle" 2.0
     dragons_hold "dragons" 2.0
     drop_holds "drop" 2.0
+    fountain_holds "fountain" 2.0
     horvath_15k_holds "horvath-15k" 2.0
     horvath_30k_holds "horvath-30k" 2.0
     horvath_45k_holds "horvath-45k" 2.0
     horvath_60k_holds "horvath-60k" 2.0
+    jet_cube_holds "jet-cube" 2.0
     lava_holds "lava" 2.0
     mixer_holds "mixer" 2.0
+    portrait_holds "portrait" 2.0
     pour_holds "pour" 2.0
+    ricochet_holds "ricochet" 2.0
     river_holds "river" 2.0
+    shadow_dance_holds "shadow-dance" 2.0
     splash_holds "splash" 2.0
     swirl_holds "swirl" 2.0
     two_fluids_hold "two-fluids" 2.0
+    u_tube_holds "u-tube" 2.0
 }

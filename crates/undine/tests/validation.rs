@@ -201,3 +201,28 @@ fn water_swings_in_a_u_tube_at_the_right_period() {
 fn water_in_cells_keeps_its_volume_through_a_collapse() {
     validate("mac-volume");
 }
+
+#[test]
+fn bodies_float_in_cells_at_their_depth() {
+    validate("mac-floating");
+}
+
+#[test]
+fn bodies_of_the_waters_density_rest_in_cells() {
+    validate("mac-rest");
+}
+
+#[test]
+fn a_ball_rises_alike_on_finer_grids() {
+    validate("mac-rising");
+}
+
+#[test]
+fn a_body_thrown_into_cells_keeps_the_momentum() {
+    validate("mac-momentum");
+}
+
+#[test]
+fn a_heavy_cube_lifts_a_light_one() {
+    validate("mac-two-cubes");
+}

@@ -20,6 +20,28 @@ pub(super) fn energy(seen: &Seen) -> [f64; 2] {
     [kinetic, potential]
 }
 
+/// Masses, places and velocities of a body's nodes.
+fn nodes(frame: &Frame, body: usize) -> impl Iterator<Item = (f64, DVec3, DVec3)> + '_ {
+    let vector = |v: &[f32; 3]| glam::Vec3::from(*v).as_dvec3();
+    frame.solids.get(body).into_iter().flat_map(move |b| {
+        let moving = b.nodes.iter().zip(&b.velocity).zip(&b.mass);
+        moving.map(move |((x, v), m)| (f64::from(*m), vector(x), vector(v)))
+    })
+}
+
+/// Kinetic and potential energy of a body, J, as of the fluid in [`energy`]; what its springs store is not in it.
+pub(super) fn body_energy(seen: &Seen, body: usize) -> [f64; 2] {
+    let gravity = seen.gravity();
+    nodes(seen.frame, body).fold([0.0; 2], |[kinetic, potential], (m, x, v)| {
+        [kinetic + 0.5 * m * v.length_squared(), potential - m * gravity.dot(x)]
+    })
+}
+
+/// Momentum of a body, kg m/s.
+pub(super) fn body_momentum(frame: &Frame, body: usize) -> [f64; 3] {
+    nodes(frame, body).map(|(m, _, v)| m * v).sum::<DVec3>().to_array()
+}
+
 /// Momentum Σ mv, kg m/s.
 pub(super) fn momentum(seen: &Seen) -> [f64; 3] {
     let velocity = seen.velocity();

@@ -111,6 +111,14 @@ fn build_model(model: &Reader) -> Model {
         mac: MacOptions {
             markers: model.integer("markers") as usize,
             convection: chosen(model.text("convection"), &Convection::NAMES, &Convection::ALL),
+            coupling: chosen(model.text("coupling"), &Coupling::NAMES, &Coupling::ALL),
+            interaction: Interaction {
+                radius: model.maybe_number("interaction_radius"),
+                length: model.number("interaction_length"),
+                stiffness: model.maybe_number("interaction_stiffness"),
+                damping: model.maybe_number("interaction_damping"),
+                subset: model.integer("interaction_subset") as usize,
+            },
         },
     }
 }

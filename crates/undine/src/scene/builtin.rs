@@ -21,8 +21,10 @@ macro_rules! builtin {
 
 builtin! {
     "adhesion"
+    "ball-splash"
     "bottle-10000"
     "bottle-2000"
+    "buoyancy"
     "cloth"
     "cylinders"
     "dam-break"
@@ -34,15 +36,18 @@ builtin! {
     "horvath-30k"
     "horvath-45k"
     "horvath-60k"
+    "jet-cube"
     "lava"
     "mixer"
     "portrait"
     "pour"
+    "ricochet"
     "river"
     "shadow-dance"
     "splash"
     "swirl"
     "two-fluids"
+    "u-tube"
 }
 
 /// The built-in scene of this name; `dam-break.toml` is as good as `dam-break`.

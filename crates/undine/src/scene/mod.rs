@@ -185,6 +185,41 @@ pub struct MacOptions {
     pub markers: usize,
     /// How velocities travel.
     pub convection: Convection,
+    /// How mass-spring bodies and the liquid act on each other.
+    pub coupling: Coupling,
+    /// The force of `Coupling::Markers`.
+    pub interaction: Interaction,
+}
+
+/// How mass-spring bodies and the liquid of the `mac` model act on each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coupling {
+    /// One pressure for both.
+    Pressure,
+    /// A visco-elastic force between markers and nodes (Génevaux 2003).
+    Markers,
+}
+
+impl Coupling {
+    /// Their words in a scene file.
+    pub const NAMES: [&'static str; 2] = ["pressure", "markers"];
+    /// In the order of their words.
+    pub const ALL: [Coupling; 2] = [Coupling::Pressure, Coupling::Markers];
+}
+
+/// The force between markers and nodes; what is not given follows from the scene.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interaction {
+    /// Distance R up to which it acts, m.
+    pub radius: Option<f64>,
+    /// Rest length d_int, × R.
+    pub length: f64,
+    /// k_int per volume of liquid, N/m⁴.
+    pub stiffness: Option<f64>,
+    /// z_int per volume of liquid, N s/m⁴.
+    pub damping: Option<f64>,
+    /// One marker of so many is used.
+    pub subset: usize,
 }
 
 /// How velocities travel in the `mac` model.

@@ -65,8 +65,7 @@ pub(super) fn taylor_green(lab: &mut Lab) -> Result<(), CaseError> {
         let (from, to) = (0.1 * f64::from(k - 1), 0.1 * f64::from(k));
         let mut time = from;
         while time < to - 1e-9 {
-            // Convection and pressure are split, which damps vortices by a share of the step: the viscosity is to be seen.
-            let parts = ((to - time) / mac.step_limit().step.min(0.25 * h) - 1e-9).ceil().max(1.0);
+            let parts = ((to - time) / mac.step_limit().step - 1e-9).ceil().max(1.0);
             let dt = (to - time) / parts;
             time += dt;
             mac.step(dt, &around(time), &mut passes)?;

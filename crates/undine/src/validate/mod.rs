@@ -7,6 +7,7 @@ mod channel;
 mod collapse;
 mod conservation;
 mod darcy;
+mod dip;
 mod drop;
 mod fit;
 mod floating;
@@ -292,6 +293,36 @@ pub fn cases() -> &'static [Case] {
             model: "mac",
             what: "volume of water through a violent collapse",
             run: mac::volume,
+        },
+        Case {
+            name: "mac-floating",
+            model: "mac",
+            what: "depths at which balls and a mass-spring raft float",
+            run: dip::floating,
+        },
+        Case {
+            name: "mac-rest",
+            model: "mac",
+            what: "bodies of the water's density stay where they are",
+            run: dip::rest,
+        },
+        Case {
+            name: "mac-rising",
+            model: "mac",
+            what: "a ball rises alike on finer grids, with fewer markers in its force; start with its added mass",
+            run: dip::rising,
+        },
+        Case {
+            name: "mac-momentum",
+            model: "mac",
+            what: "momentum of a body thrown into free water",
+            run: dip::momentum,
+        },
+        Case {
+            name: "mac-two-cubes",
+            model: "mac",
+            what: "the heavier cube in a U-tube lifts the lighter one",
+            run: dip::two_cubes,
         },
     ];
     CASES

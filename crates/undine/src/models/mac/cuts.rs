@@ -46,6 +46,8 @@ pub struct Cuts {
     pub clear: Vec<f32>,
     /// Faces that are all wall of a body, near its surface.
     pub covered: [Vec<Covered>; 3],
+    /// Distance of the nearest body at the lowest corner of each cell, m; empty without bodies.
+    corners: Vec<f32>,
     bodies: bool,
     moves: bool,
 }
@@ -80,6 +82,7 @@ impl Cuts {
             distance: std::array::from_fn(|_| vec![0.0; some(bodies)]),
             clear: vec![0.0; some(bodies)],
             covered: std::array::from_fn(|_| Vec::new()),
+            corners: Vec::new(),
             bodies,
             moves: walls.moves(),
         };
@@ -101,7 +104,8 @@ impl Cuts {
 
     fn update(&mut self, layout: &Layout, walls: &Walls) {
         if self.bodies {
-            let corners = corners(layout, walls);
+            self.corners = corners(layout, walls);
+            let corners = std::mem::take(&mut self.corners);
             for a in 0..3 {
                 self.cut_faces(layout, &corners, a);
             }
@@ -115,6 +119,7 @@ impl Cuts {
                     }
                 });
             }
+            self.corners = corners;
         }
         self.close_sides(layout);
         if self.bodies {
@@ -123,6 +128,42 @@ impl Cuts {
             }
         }
         self.sum_hats(layout);
+    }
+
+    /// The cuts of these walls and of mass-spring bodies with the given distances at the lowest corners of cells, m: `all` cut
+    /// cells, `round` faces too. What else closes faces, and what is in them, is left to be told.
+    pub fn with_solids(&self, layout: &Layout, all: &[f32], round: &[f32]) -> Cuts {
+        let n = layout.len();
+        let mut cuts = self.clone();
+        cuts.bodies = true;
+        if !self.bodies {
+            cuts.corners = vec![(REACH * layout.longest()) as f32; n];
+            cuts.speed = std::array::from_fn(|_| vec![0.0; n]);
+            cuts.distance = std::array::from_fn(|_| vec![0.0; n]);
+            cuts.clear = vec![0.0; n];
+        }
+        let walls = std::mem::take(&mut cuts.corners);
+        let nearest = |solids: &[f32]| -> Vec<f32> {
+            walls.par_iter().zip(solids).with_min_len(4096).map(|(c, d)| c.min(*d)).collect()
+        };
+        let corners = nearest(round);
+        for a in 0..3 {
+            cuts.cut_faces(layout, &corners, a);
+        }
+        cuts.cut_cells(layout, &nearest(all));
+        // Markers look at walls only where these are; bodies push them by themselves.
+        if self.bodies {
+            cuts.clear.clone_from(&self.clear)
+        } else {
+            cuts.clear.fill(f32::INFINITY)
+        }
+        cuts.close_sides(layout);
+        for a in 0..3 {
+            let each = cuts.open[a].par_iter_mut().zip(&self.open[a]).with_min_len(4096);
+            each.for_each(|(open, bare)| *open = open.min(*bare));
+        }
+        cuts.sum_hats(layout);
+        cuts
     }
 
     fn cut_faces(&mut self, layout: &Layout, corners: &[f32], a: usize) {

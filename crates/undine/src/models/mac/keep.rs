@@ -1,5 +1,7 @@
 //! Checkpoints of the grid and its markers.
 
+use glam::DVec3;
+
 use super::Mac;
 use super::transfer::Faces;
 use crate::checkpoint::{CheckpointError, CheckpointReader, CheckpointWriter};
@@ -16,7 +18,7 @@ impl Mac {
         out.put_f32s(m.affine.as_flattened().as_flattened())?;
         out.put_u32s(&m.id)?;
         out.put_u8s(&m.fluid)?;
-        out.put_f64s(&[self.last, self.kick, self.rate, self.pull])?;
+        out.put_f64s(&[self.last, self.kick, self.rate, self.pull, f64::from(u8::from(self.is_closed))])?;
         for f in &self.fluids {
             out.put_f64(f.viscosity)?;
         }
@@ -32,6 +34,11 @@ impl Mac {
             for u in &self.u {
                 out.put_f32s(u)?;
             }
+        }
+        if let Some(immersed) = &self.immersed {
+            out.put_f64x3s(&immersed.before.0.iter().map(|v| v.to_array()).collect::<Vec<_>>())?;
+            out.put_f64(immersed.before.1)?;
+            out.put_f64x3s(&immersed.fillings.iter().map(|f| f.impulse.to_array()).collect::<Vec<_>>())?;
         }
         Ok(())
     }
@@ -66,11 +73,12 @@ impl Mac {
             return Err(damaged("a marker's motion is no number"));
         }
         let times = from.get_f64s()?;
-        let [last, kick, rate, pull] = times[..] else { return Err(damaged("step statistics")) };
+        let [last, kick, rate, pull, closed] = times[..] else { return Err(damaged("step statistics")) };
         if ![last, kick, rate, pull].iter().all(|v| v.is_finite() && *v >= 0.0) {
             return Err(damaged("step statistics"));
         }
         (self.last, self.kick, self.rate, self.pull) = (last, kick, rate, pull);
+        self.is_closed = closed != 0.0;
         for f in &mut self.fluids {
             f.viscosity = from.get_f64()?;
         }
@@ -100,6 +108,23 @@ impl Mac {
                 *u = field(from, cells)?;
             }
             self.u = u;
+        }
+        if let Some(immersed) = &mut self.immersed {
+            let vectors = |from: &mut CheckpointReader, length: usize| {
+                let plain = from.get_f64x3s()?;
+                let right = plain.len() == length && plain.as_flattened().iter().all(|v| v.is_finite());
+                if right { Ok(plain) } else { Err(damaged("what moves bodies")) }
+            };
+            let nodes = immersed.before.0.len();
+            let velocity = vectors(from, nodes)?.into_iter().map(DVec3::from_array).collect();
+            immersed.before = (velocity, from.get_f64()?);
+            if !(immersed.before.1 >= 0.0 && immersed.before.1.is_finite()) {
+                return Err(damaged("what moves bodies"));
+            }
+            let impulses = vectors(from, immersed.fillings.len())?;
+            for (f, impulse) in immersed.fillings.iter_mut().zip(impulses) {
+                f.impulse = DVec3::from_array(impulse);
+            }
         }
         self.find_order();
         Ok(())

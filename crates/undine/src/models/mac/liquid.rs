@@ -28,12 +28,21 @@ pub struct Liquid {
 
 /// Depth under a flat surface of which a hat function holds the share `fill`: ∫ of the hat is ½ + s - s|s|/2.
 #[inline(always)]
-fn depth_of(fill: f32) -> f32 {
+pub(super) fn depth_of(fill: f32) -> f32 {
     let c = fill.clamp(0.0, 1.0);
     if c >= 0.5 { 1.0 - (2.0 - 2.0 * c).sqrt() } else { (2.0 * c).sqrt() - 1.0 }
 }
 
 impl Liquid {
+    /// Whether there is no air in the open.
+    pub fn is_closed(&self, layout: &Layout, cuts: &Cuts) -> bool {
+        let [nx, ny, nz] = layout.n;
+        (0..nx * ny * nz).into_par_iter().with_min_len(4096).all(|c| {
+            let i = layout.at([c % nx, c / nx % ny, c / nx / ny]);
+            self.wet[i] || cuts.volume[i] < 0.5
+        })
+    }
+
     /// Finds the liquid from counts of markers at cells; `full` is how many a full cell has.
     pub fn find(&mut self, layout: &Layout, cuts: &Cuts, counts: &[f32], full: f32) {
         let n = layout.len();

@@ -7,6 +7,7 @@
 //! | 2.1 convection | [`convect`], [`transfer`] |
 //! | 2.1 viscosity | [`viscosity`] |
 //! | 2.1 projection | [`pressure`], [`poisson`] |
+//! | 3 coupling with solids | [`solids`] |
 //!
 //! `docs/mac.md` tells what differs from the paper by default, and why.
 
@@ -23,6 +24,7 @@ pub mod liquid;
 pub mod poisson;
 pub mod pressure;
 mod show;
+pub mod solids;
 #[cfg(test)]
 mod tests;
 pub mod transfer;
@@ -38,16 +40,22 @@ use self::extrapolate::{Known, pad, spread};
 use self::layout::Layout;
 use self::liquid::Liquid;
 use self::pressure::Pressure;
+use self::solids::Immersed;
+use self::solids::couple::Dip;
+use self::solids::elastic::Elastic;
 use self::transfer::{Deposit, Faces, sum_property, velocity_at};
 use self::viscosity::{Thick, Viscosity, explicit_limit};
 use super::{Around, Birth, Passes, Solver, StepLimit, Trouble};
 use crate::checkpoint::{CheckpointError, CheckpointReader, CheckpointWriter};
 use crate::frame::Frame;
-use crate::scene::{Convection, Force, Scene, ViscousStep};
+use crate::scene::{Convection, Coupling, Force, Scene, ViscousStep};
 use crate::state::markers::{Markers, Order};
 
 /// Cells that the fastest marker crosses in a step.
 const COURANT: f64 = 2.0;
+/// The same where liquid fills all space: without a surface there is nothing to see but its vortices, and those are damped by a
+/// share of the step (`docs/mac.md`).
+const COURANT_CLOSED: f64 = 0.25;
 /// Share of √(h/g): short waves, of which the grid holds those of two cells, must be followed.
 const WAVES: f64 = 0.5;
 /// Faces with less mass than this, in markers, have no velocity of their own.
@@ -98,7 +106,13 @@ pub struct Mac {
     stale: bool,
     /// Velocities that came in since the last step and the grid has not seen (semi-Lagrangian).
     fresh: Markers,
+    /// How walls and bodies cut the grid, and walls alone where there are bodies.
     cuts: Option<Cuts>,
+    bare: Option<Cuts>,
+    /// Bodies that share the pressure.
+    immersed: Option<Immersed>,
+    /// The paper's force on bodies, and what it was during the last step, N.
+    elastic: Option<(Elastic, Vec<DVec3>)>,
     deposit: Deposit,
     liquid: Liquid,
     /// Velocities at faces, m/s: half a step before the markers' positions in time.
@@ -118,6 +132,8 @@ pub struct Mac {
     /// Greatest speed, cells per second, and acceleration from outside, m/s².
     rate: f64,
     pull: f64,
+    /// Whether liquid fills all space.
+    is_closed: bool,
 }
 
 impl Mac {
@@ -144,6 +160,12 @@ impl Mac {
             stale: true,
             fresh: Markers::default(),
             cuts: None,
+            bare: None,
+            immersed: (scene.model.mac.coupling == Coupling::Pressure)
+                .then(|| Immersed::new(scene, &layout))
+                .filter(|i| !i.is_empty()),
+            elastic: (scene.model.mac.coupling == Coupling::Markers && !scene.solids.is_empty())
+                .then(|| (Elastic::new(scene), Vec::new())),
             deposit: Deposit::default(),
             liquid: Liquid::default(),
             u: zeros(),
@@ -156,6 +178,7 @@ impl Mac {
             mixed: Vec::new(),
             last: 0.0,
             kick: 0.0,
+            is_closed: false,
             rate: 0.0,
             pull: scene.gravity.length(),
             layout,
@@ -228,9 +251,13 @@ impl Mac {
     }
 
     fn follow_walls(&mut self, around: &Around) {
-        match &mut self.cuts {
+        let walls = if self.immersed.is_some() { &mut self.bare } else { &mut self.cuts };
+        match walls {
             Some(cuts) => cuts.follow(&self.layout, around.walls),
             none => *none = Some(Cuts::new(&self.layout, around.walls)),
+        }
+        if let (Some(immersed), Some(bare)) = (&mut self.immersed, &self.bare) {
+            self.cuts = Some(immersed.follow(&self.layout, bare, around.solids));
         }
     }
 
@@ -261,6 +288,10 @@ impl Mac {
         }
         deposit.sum(layout, markers, order, &density, carried);
         liquid.find(layout, cuts, &deposit.cells, self.full as f32);
+        self.is_closed = liquid.is_closed(layout, cuts);
+        if let (Some(immersed), Some(bare)) = (&self.immersed, &self.bare) {
+            immersed.wet_inside(layout, bare, cuts, liquid);
+        }
         if self.fluids.len() > 1 {
             let of: Vec<[f32; 2]> =
                 self.fluids.iter().zip(&density).map(|(f, d)| [*d, f.viscosity as f32]).collect();
@@ -405,12 +436,41 @@ impl Mac {
         }
     }
 
-    /// Makes the velocities keep volume, and known.
-    fn project(&mut self, cuts: &Cuts, kick: f64) {
-        let Mac { layout, liquid, u, pressure, .. } = self;
-        pressure.assemble(layout, cuts, liquid);
-        pressure.project(layout, cuts, liquid, u, [self.kick, kick]);
+    /// Makes the velocities keep volume. `dt` is the step of the bodies, s.
+    fn project(&mut self, cuts: &mut Cuts, around: &Around, kick: f64, dt: f64) {
+        let Mac { layout, liquid, u, pressure, immersed, bare, .. } = self;
+        match (immersed, bare) {
+            (Some(immersed), Some(bare)) => {
+                let state = around.solids.state();
+                let gravity = steady(around.fields);
+                let dip = Dip { layout, bare, liquid, state, gravity, dt };
+                pressure.assemble(layout, cuts, liquid, immersed.shape.mobility());
+                immersed.project(&dip, cuts, pressure, u, [self.kick, kick]);
+            }
+            _ => {
+                pressure.assemble(layout, cuts, liquid, None);
+                pressure.project(layout, cuts, liquid, u, [self.kick, kick]);
+            }
+        }
         self.kick = kick;
+    }
+
+    /// The paper's force between markers and nodes.
+    fn interact(&mut self, around: &Around, kick: f64) {
+        let Mac { layout, markers, order, u, deposit, liquid, elastic, convection, .. } = self;
+        let Some((elastic, forces)) = elastic else { return };
+        let volume = self.spacing.powi(3);
+        let (density, cell) = (self.fluids[0].density, layout.volume());
+        let carried = *convection != Convection::SemiLagrangian;
+        let mass = |a: usize, i: usize| {
+            let held = if carried {
+                f64::from(deposit.faces[a][i][1]) * volume
+            } else {
+                f64::from(0.5 * (liquid.fill[i] + liquid.fill[i - layout.stride[a]])) * cell
+            };
+            density * held.max(0.05 * cell)
+        };
+        *forces = elastic.act(layout, around.solids.state(), (markers, order), u, mass, (volume, kick));
     }
 
     /// What the step gained, and velocities in air and walls.
@@ -493,13 +553,17 @@ impl Solver for Mac {
     fn step_limit(&self) -> StepLimit {
         let h = self.layout.shortest();
         // Cells crossed at the speed of now and what the pull adds to it: r t + (a/h) t² = C.
-        let (r, a) = (self.rate, self.pull / h);
-        let courant = COURANT * self.cfl;
+        let solids = self.immersed.as_ref().map_or(0.0, |i| i.rate);
+        let (r, a) = (self.rate.max(solids), self.pull / h);
+        let courant = if self.is_closed { COURANT_CLOSED } else { COURANT } * self.cfl;
         let cfl = 2.0 * courant / (r + (r * r + 4.0 * a * courant).sqrt()).max(1e-30);
         let mut limit = StepLimit { step: cfl, name: "cfl" };
         let waves = WAVES * self.cfl * (1.0 / a.max(1e-30)).sqrt();
         if waves < limit.step {
             limit = StepLimit { step: waves, name: "force" };
+        }
+        if let Some((elastic, _)) = self.elastic.as_ref().filter(|e| e.0.limit * self.cfl < limit.step) {
+            limit = StepLimit { step: elastic.limit * self.cfl, name: "coupling" };
         }
         if self.viscous_step == ViscousStep::Explicit {
             let viscous = explicit_limit(&self.layout, self.thickest());
@@ -514,20 +578,27 @@ impl Solver for Mac {
         // Leap-frog: velocities belong to the middle of steps, so that forces act from middle to middle.
         let kick = 0.5 * (self.last + dt);
         passes.time("walls", || self.follow_walls(around));
-        let Some(cuts) = self.cuts.take() else { return Ok(()) };
+        let Some(mut cuts) = self.cuts.take() else { return Ok(()) };
         if self.convection == Convection::SemiLagrangian {
             passes.time("convect", || self.trace_back(&cuts, around, kick));
         }
         passes.time("sort", || self.sort());
         passes.time("markers to grid", || self.markers_to_grid(&cuts));
         passes.time("forces", || self.forces(around, kick));
+        if self.elastic.is_some() {
+            passes.time("coupling", || self.interact(around, kick));
+        }
         self.hold_sides();
         passes.time("viscosity", || self.viscosity(&cuts, kick));
-        passes.time("pressure", || self.project(&cuts, kick));
+        passes.time("pressure", || self.project(&mut cuts, around, kick, dt));
         passes.time("extrapolate", || self.complete(&cuts));
         let evened = passes.time("even", || {
             let layers = self.layers();
-            let Mac { even, layout, liquid, known, pressure, .. } = self;
+            let Mac { even, layout, liquid, known, pressure, immersed, .. } = self;
+            if immersed.as_ref().is_some_and(|i| i.shape.mobility().is_some()) {
+                // Markers that make room do not move bodies.
+                pressure.assemble(layout, &cuts, liquid, None);
+            }
             let evened = even.find(layout, &cuts, liquid, known, pressure, layers);
             if evened {
                 even.add(layout, &self.u, dt);
@@ -542,6 +613,9 @@ impl Solver for Mac {
             }
             moved
         });
+        if moved.rate.is_finite() {
+            passes.time("push out", || self.push_out(around, moved, dt));
+        }
         self.cuts = Some(cuts);
         self.last = dt;
         self.rate = moved.rate.into();
@@ -557,7 +631,7 @@ impl Solver for Mac {
 
     fn refresh(&mut self, around: &Around, passes: &mut Passes) {
         self.follow_walls(around);
-        let Some(cuts) = self.cuts.take() else { return };
+        let Some(mut cuts) = self.cuts.take() else { return };
         passes.time("sort", || self.sort());
         // Gradients and velocities follow: later they are read by a new order.
         if self.convection == Convection::Apic {
@@ -569,8 +643,11 @@ impl Solver for Mac {
         passes.time("pressure", || {
             self.forces(around, TRIAL);
             self.hold_sides();
-            self.project(&cuts, TRIAL);
+            self.project(&mut cuts, around, TRIAL, TRIAL);
         });
+        if let Some(immersed) = &mut self.immersed {
+            immersed.forget();
+        }
         self.u = start;
         if self.convection == Convection::SemiLagrangian {
             let layers = self.layers();
@@ -666,6 +743,14 @@ impl Solver for Mac {
         true
     }
 
+    fn forces_on_solids(&self) -> Option<&[DVec3]> {
+        match (&self.immersed, &self.elastic) {
+            (Some(immersed), _) => Some(&immersed.forces),
+            (None, Some((_, forces))) => Some(forces),
+            _ => None,
+        }
+    }
+
     fn diagnostics(&self) -> Vec<(&'static str, f64)> {
         vec![
             ("pressure iterations", self.pressure.report.iterations as f64),
@@ -686,7 +771,25 @@ impl Solver for Mac {
     }
 }
 
+/// Gravity and uniform fields, m/s²: what pulls at bodies.
+fn steady(fields: &crate::fields::Fields) -> DVec3 {
+    let uniform = fields.forces.iter().map(|f| match f {
+        Force::Uniform(a) => *a,
+        _ => DVec3::ZERO,
+    });
+    fields.gravity + uniform.sum::<DVec3>()
+}
+
 impl Mac {
+    /// Holds markers out of bodies.
+    fn push_out(&mut self, around: &Around, moved: Moved, dt: f64) {
+        let Mac { layout, markers, order, immersed, .. } = self;
+        if let Some(immersed) = immersed {
+            let travel = moved.rate * dt as f32 + 1.0 + (immersed.rate * dt) as f32;
+            immersed.push_out(layout, around.solids.state(), dt, order, markers, travel);
+        }
+    }
+
     /// The grid's velocities as they arrive with the flow (semi-Lagrangian).
     fn trace_back(&mut self, cuts: &Cuts, around: &Around, dt: f64) {
         let flow = Flow {

@@ -50,8 +50,14 @@ impl Pressure {
         }
     }
 
-    /// Sets up the system for the liquid.
-    pub fn assemble(&mut self, layout: &Layout, cuts: &Cuts, liquid: &Liquid) {
+    /// Sets up the system for the liquid, and for lattices in it that have the given share / relative density at faces.
+    pub fn assemble(
+        &mut self,
+        layout: &Layout,
+        cuts: &Cuts,
+        liquid: &Liquid,
+        lattices: Option<&[Vec<f32>; 3]>,
+    ) {
         let [nx, ny, _] = layout.n;
         let plane = nx * ny;
         let inverse: [f32; 3] = layout.h.map(|h| (1.0 / (h * h)) as f32);
@@ -71,18 +77,20 @@ impl Pressure {
                     for a in 0..3 {
                         let s = layout.stride[a];
                         for (face, other) in [(i, i - s), (i + s, i + s)] {
-                            let open = cuts.open[a][face];
-                            if open == 0.0 {
+                            let own = lattices.map_or(0.0, |l| l[a][face]);
+                            let k = (cuts.open[a][face] * liquid.lightness[a][face] + own) * inverse[a];
+                            if k == 0.0 {
                                 continue;
                             }
-                            let k = open * liquid.lightness[a][face] * inverse[a];
                             if liquid.wet[other] {
                                 sum += k;
                                 if other > i {
                                     plus[a] = k;
                                 }
                             } else {
-                                sum += k / liquid.share(i, other);
+                                // Pressure on lattices goes on to the centre of the cell, not to the surface.
+                                let own = own * inverse[a];
+                                sum += (k - own) / liquid.share(i, other) + own;
                             }
                         }
                     }
@@ -102,10 +110,7 @@ impl Pressure {
         u: &mut Faces,
         [before, dt]: [f64; 2],
     ) {
-        let scale = if before > 0.0 { (dt / before) as f32 } else { 0.0 };
-        self.p.par_iter_mut().zip(&self.system.diagonal).with_min_len(4096).for_each(|(p, d)| {
-            *p = if *d > 0.0 { *p * scale } else { 0.0 };
-        });
+        self.guess([before, dt]);
         divergence(layout, cuts, liquid, u, &mut self.b);
         let mut p = std::mem::take(&mut self.p);
         self.report = self.solve(&mut p, dt, MOST);
@@ -119,6 +124,40 @@ impl Pressure {
             p.iter_mut().zip(&more).for_each(|(p, more)| *p += more);
         }
         self.p = p;
+    }
+
+    /// Takes the last pressure, which acted for `before`, s, for a first guess of that of `dt`.
+    pub(super) fn guess(&mut self, [before, dt]: [f64; 2]) {
+        let scale = if before > 0.0 { (dt / before) as f32 } else { 0.0 };
+        self.p.par_iter_mut().zip(&self.system.diagonal).with_min_len(4096).for_each(|(p, d)| {
+            *p = if *d > 0.0 { *p * scale } else { 0.0 };
+        });
+    }
+
+    /// Solves for the divergence of `u` from the first guess in `p`. With `only_if_needed` not if it is within the tolerance;
+    /// says whether it did.
+    pub(super) fn solve_divergence(
+        &mut self,
+        (layout, cuts, liquid): (&Layout, &Cuts, &Liquid),
+        u: &Faces,
+        dt: f64,
+        p: &mut [f32],
+        only_if_needed: bool,
+    ) -> bool {
+        let greatest = divergence(layout, cuts, liquid, u, &mut self.b);
+        if only_if_needed && greatest * dt <= TOLERANCE {
+            return false;
+        }
+        let before = if only_if_needed { self.report.iterations } else { 0 };
+        self.report = self.solve(p, dt, if only_if_needed { AGAIN } else { MOST });
+        self.report.iterations += before;
+        true
+    }
+
+    /// Solves the system for a right side of one's own.
+    pub(super) fn respond(&mut self, b: &[f32], q: &mut [f32], tolerance: f64) {
+        q.fill(0.0);
+        self.report.iterations += self.solver.solve(&self.system, b, q, tolerance, MOST).iterations;
     }
 
     /// Solves for the divergence that is in `b`, from the first guess that is in `p`.
@@ -181,9 +220,41 @@ pub fn divergence(layout: &Layout, cuts: &Cuts, liquid: &Liquid, u: &Faces, out:
     greatest.reduce(|| 0.0, |a, b| if b <= a { a } else { b }).into()
 }
 
-/// Accelerates open faces beside wet cells by the gradient of `p`.
-fn subtract_gradient(layout: &Layout, cuts: &Cuts, liquid: &Liquid, p: &[f32], u: &mut Faces) {
+/// Rise of `p` over a face beside a wet cell, from its lower side to its upper; where one is air, over the way to the surface
+/// as if it went on.
+#[inline(always)]
+pub(super) fn rise(layout: &Layout, liquid: &Liquid, p: &[f32], a: usize, c: [usize; 3]) -> f32 {
+    let (i, s) = (layout.at(c), layout.stride[a]);
     let [nx, ny, _] = layout.n;
+    let value = |lower: bool| {
+        let mut c = c;
+        if lower {
+            c[a] = if c[a] == 0 { layout.n[a] - 1 } else { c[a] - 1 };
+        }
+        p[c[0] + nx * (c[1] + ny * c[2])]
+    };
+    match (liquid.wet[i - s], liquid.wet[i]) {
+        (true, true) => value(false) - value(true),
+        (true, false) => -value(true) / liquid.share(i - s, i),
+        (false, true) => value(false) / liquid.share(i, i - s),
+        (false, false) => 0.0,
+    }
+}
+
+/// As [`rise`], with no pressure at the centre of a cell of air: what lattices feel.
+#[inline(always)]
+pub(super) fn step_up(layout: &Layout, liquid: &Liquid, p: &[f32], a: usize, c: [usize; 3]) -> f32 {
+    let (i, s) = (layout.at(c), layout.stride[a]);
+    let share = match (liquid.wet[i - s], liquid.wet[i]) {
+        (true, false) => liquid.share(i - s, i),
+        (false, true) => liquid.share(i, i - s),
+        _ => 1.0,
+    };
+    share * rise(layout, liquid, p, a, c)
+}
+
+/// Accelerates open faces beside wet cells by the gradient of `p`.
+pub(super) fn subtract_gradient(layout: &Layout, cuts: &Cuts, liquid: &Liquid, p: &[f32], u: &mut Faces) {
     for (a, u) in u.iter_mut().enumerate() {
         let s = layout.stride[a];
         let inverse = (1.0 / layout.h[a]) as f32;
@@ -198,19 +269,7 @@ fn subtract_gradient(layout: &Layout, cuts: &Cuts, liquid: &Liquid, p: &[f32], u
                     if open == 0.0 || !(low || high) {
                         continue;
                     }
-                    let c = [x, y, z];
-                    let value = |lower: bool| {
-                        let mut c = c;
-                        if lower {
-                            c[a] = if c[a] == 0 { layout.n[a] - 1 } else { c[a] - 1 };
-                        }
-                        p[c[0] + nx * (c[1] + ny * c[2])]
-                    };
-                    let rise = match (low, high) {
-                        (true, true) => value(false) - value(true),
-                        (true, false) => -value(true) / liquid.share(i - s, i),
-                        _ => value(false) / liquid.share(i, i - s),
-                    };
+                    let rise = rise(layout, liquid, p, a, [x, y, z]);
                     u[i - plane * layout.plane()] -= liquid.lightness[a][i] * rise * inverse;
                 }
             }

@@ -15,9 +15,10 @@ impl Mac {
         let (layout, markers) = (&self.layout, &self.markers);
         let mut frame = Frame { spacing: self.spacing, support: 2.0 * self.spacing, ..Frame::default() };
         let made;
+        // Those of the last step are not kept with a checkpoint where bodies have moved since.
         let cuts = match &self.cuts {
-            Some(cuts) => cuts,
-            None => {
+            Some(cuts) if self.immersed.is_none() => cuts,
+            _ => {
                 made = Cuts::new(layout, around.walls);
                 &made
             }

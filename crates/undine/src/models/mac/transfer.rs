@@ -30,7 +30,7 @@ struct Block {
 
 /// Where a marker is between the nodes along one axis: beside faces, and beside centres.
 #[derive(Clone, Copy)]
-struct Between {
+pub(super) struct Between {
     /// Lower node (padded), from faces and from centres.
     base: [usize; 2],
     /// Share of the way to the upper node.
@@ -57,24 +57,43 @@ fn floor(x: f32) -> i32 {
 
 /// The eight nodes around a marker for one kind of value.
 #[derive(Clone, Copy)]
-struct Stencil {
+pub(super) struct Stencil {
     base: usize,
     f: [f32; 3],
 }
 
 #[inline(always)]
-fn between(x: &[f32; 3], n: [usize; 3]) -> [Between; 3] {
+pub(super) fn between(x: &[f32; 3], n: [usize; 3]) -> [Between; 3] {
     std::array::from_fn(|a| Between::new(x[a], n[a]))
 }
 
 /// Nodes of faces of axis `a`, or of centres for 3.
 #[inline(always)]
-fn stencil(at: &[Between; 3], a: usize, stride: [usize; 3]) -> Stencil {
+pub(super) fn stencil(at: &[Between; 3], a: usize, stride: [usize; 3]) -> Stencil {
     let kind = |b: usize| usize::from(a != b);
     Stencil {
         base: at[0].base[kind(0)] + at[1].base[kind(1)] * stride[1] + at[2].base[kind(2)] * stride[2],
         f: std::array::from_fn(|b| at[b].f[kind(b)]),
     }
+}
+
+/// Nodes at the corners of the cell, each named as the cell it is the lowest corner of.
+#[inline(always)]
+pub(super) fn corner_stencil(at: &[Between; 3], stride: [usize; 3]) -> Stencil {
+    Stencil {
+        base: at[0].base[0] + at[1].base[0] * stride[1] + at[2].base[0] * stride[2],
+        f: std::array::from_fn(|b| at[b].f[0]),
+    }
+}
+
+/// The eight nodes and their weights.
+#[inline(always)]
+pub(super) fn weights(s: Stencil, stride: [usize; 3]) -> [(usize, f32); 8] {
+    std::array::from_fn(|n| {
+        let bit = [n & 1, n >> 1 & 1, n >> 2];
+        let w = |a: usize| if bit[a] == 1 { s.f[a] } else { 1.0 - s.f[a] };
+        (s.base + bit[0] + bit[1] * stride[1] + bit[2] * stride[2], w(0) * w(1) * w(2))
+    })
 }
 
 impl Deposit {
@@ -250,7 +269,7 @@ pub type Faces = [Vec<f32>; 3];
 
 /// Value and gradient (per cell) of one component at a place.
 #[inline(always)]
-fn value_and_gradient(field: &[f32], stride: [usize; 3], s: Stencil) -> (f32, [f32; 3]) {
+pub(super) fn value_and_gradient(field: &[f32], stride: [usize; 3], s: Stencil) -> (f32, [f32; 3]) {
     let [fx, fy, fz] = s.f;
     let row = |j: usize, k: usize| {
         let row = s.base + j * stride[1] + k * stride[2];

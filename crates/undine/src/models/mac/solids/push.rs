@@ -1,0 +1,74 @@
+//! Markers out of bodies.
+
+use glam::Vec3;
+use rayon::prelude::*;
+
+use super::Immersed;
+use crate::models::mac::layout::Layout;
+use crate::state::markers::{Markers, Order};
+use crate::state::springs::Springs;
+
+/// Markers end this far outside, cells: not on the surface itself, where rounding would put them inside again.
+const HAIR: f32 = 1e-3;
+
+impl Immersed {
+    /// Puts markers that are in bodies, which will have moved on by `dt`, s, to their surface. Markers are in the order of the start
+    /// of the step. `travel` is how far they may have gone since, cells.
+    pub fn push_out(
+        &mut self,
+        layout: &Layout,
+        state: &Springs,
+        dt: f64,
+        order: &Order,
+        markers: &mut Markers,
+        travel: f32,
+    ) {
+        let near = (travel * layout.longest() as f32)
+            .min((super::shape::REACH - 0.5) as f32 * layout.longest() as f32);
+        let [nx, ny, nz] = layout.n;
+        // The shape is still that of the start of the step.
+        let mut spans: Vec<(usize, usize)> = Vec::new();
+        for c in 0..nx * ny * nz {
+            let i = layout.at([c % nx, c / nx % ny, c / (nx * ny)]);
+            if self.shape.corners[i] > near + 1.8 * layout.longest() as f32 {
+                continue;
+            }
+            let (from, to) = (order.start[c] as usize, order.start[c + 1] as usize);
+            match spans.last_mut() {
+                Some(last) if last.1 == from => last.1 = to,
+                _ if from < to => spans.push((from, to)),
+                _ => {}
+            }
+        }
+        let ahead: Vec<_> = state.position.iter().zip(&self.middle).map(|(x, v)| *x + *v * dt).collect();
+        let mut shape = std::mem::take(&mut self.shape);
+        shape.find_corners(self, layout, state, &ahead);
+        let h = glam::DVec3::from(layout.h).as_vec3();
+        let n = Vec3::from(layout.n.map(|n| n as f32));
+        let mut parts = Vec::new();
+        let (mut rest, mut done) = (&mut markers.x[..], 0);
+        for (from, to) in spans {
+            let (_, after) = rest.split_at_mut(from - done);
+            let (part, after) = after.split_at_mut(to - from);
+            parts.extend(part.chunks_mut(1024));
+            (rest, done) = (after, to);
+        }
+        parts.into_par_iter().for_each(|part| {
+            for x in part {
+                // Twice, since distances are not exact where bodies have edges.
+                for _ in 0..2 {
+                    if !(0..3).all(|a| x[a] >= 0.0 && x[a] <= n[a]) {
+                        break;
+                    }
+                    let (distance, normal) = shape.distance(layout, x);
+                    if distance >= 0.0 {
+                        break;
+                    }
+                    let out = normal * (HAIR * h - Vec3::splat(distance)) / h;
+                    *x = (Vec3::from(*x) + out).clamp(Vec3::ZERO, n).to_array();
+                }
+            }
+        });
+        self.shape = shape;
+    }
+}
