@@ -18,7 +18,7 @@ use super::*;
 
 /// Builds the scene. Faults are reported through the reader; the scene is then of no use.
 pub fn build_scene(file: &Reader, shapes: &ShapeBuilder) -> Scene {
-    let model = build_model(&file.table("model"));
+    let model = build_model(&file.table("model"), !file.tables("emitter").is_empty());
     let mut budget =
         Budget { spacing: model.particle_spacing(), most: model.max_particles as f64, used: 0.0 };
     // What emitters make comes later, but the places where they make it are listed at the start.
@@ -64,7 +64,7 @@ fn build_time(time: &Reader) -> Time {
     Time { duration, frame_rate, max_step: time.maybe_number("max_step"), step: time.maybe_number("step") }
 }
 
-fn build_model(model: &Reader) -> Model {
+fn build_model(model: &Reader, emits: bool) -> Model {
     let spacing = model.number("spacing");
     let smoothing = match model.maybe_number("h") {
         None => model.number("smoothing"),
@@ -107,7 +107,7 @@ fn build_model(model: &Reader) -> Model {
             viscous_step: chosen(model.text("viscous_step"), &ViscousStep::NAMES, &ViscousStep::ALL),
             integrator: chosen(model.text("integrator"), &Integrator::NAMES, &Integrator::ALL),
         },
-        lennard_jones: build_lennard_jones(model, spacing),
+        lennard_jones: build_lennard_jones(model, spacing, emits),
         mac: MacOptions {
             markers: model.integer("markers") as usize,
             convection: chosen(model.text("convection"), &Convection::NAMES, &Convection::ALL),

@@ -168,7 +168,7 @@ static MODEL: Table = Table {
             "lennard-jones: depth ε of the pair well, × m v² with v the greatest expected speed. Raising it makes the fluid stiffer and lumpier and shortens the steps."),
         key("epsilon", Number(POSITIVE), Absent("from cohesion"), "J",
             "lennard-jones: depth ε of the pair well, by hand."),
-        key("sigma", Number(LENGTH), Absent("the spacing"), "m",
+        key("sigma", Number(LENGTH), Absent("the spacing; with emitters spacing / 2^(1/6)"), "m",
             "lennard-jones: distance σ at which the pair potential is zero, by hand; from half to twice the spacing. Raising it spreads the fluid."),
         key("cutoff", Number(range(1.13, 10.0)), Num(2.5), "× σ",
             "lennard-jones: distance beyond which particles do not feel each other. Raising it costs about its cube."),

@@ -64,10 +64,11 @@ impl Dynamics {
 /// Distance of zero potential over that of no force: 2^(-1/6).
 pub(crate) const SIGMA: f64 = 0.890_898_718_140_339_3;
 
-/// Reads the dials from `[model]`.
-pub fn build_lennard_jones(model: &Reader, spacing: f64) -> LennardJonesOptions {
-    // Packed closest, with no force between neighbours, particles have σ³ each: as much as in the lattice they start on.
-    let sigma = model.maybe_number("sigma").unwrap_or(spacing);
+/// Reads the dials from `[model]`; `emits` is whether there are emitters.
+pub fn build_lennard_jones(model: &Reader, spacing: f64, emits: bool) -> LennardJonesOptions {
+    // Packed closest, with no force between neighbours, particles have σ³ each: as much as in the lattice they start on. But
+    // a thin jet on that lattice would burst: its particles are to rest a spacing apart.
+    let sigma = model.maybe_number("sigma").unwrap_or(if emits { SIGMA * spacing } else { spacing });
     if !(0.5..=2.0).contains(&(sigma / spacing)) {
         let message = format!("`sigma` is {} × spacing", short(sigma / spacing));
         model.fail("sigma", message, "0.5 to 2 × spacing");

@@ -83,6 +83,8 @@ pub struct LennardJones {
     /// Particles that came since, the last ones.
     newborn: usize,
     /// What each particle knows of walls; none where there are none.
+    // Boxed, since all of them are put in another order at each list.
+    #[allow(clippy::vec_box)]
     beside: Vec<Box<Beside>>,
     /// Way of the fastest wall since the start and, then, m.
     travel: f64,
@@ -111,7 +113,7 @@ impl LennardJones {
         let h = params.pair.cutoff + skin;
         LennardJones {
             particles: Particles::new(false),
-            grid: Grid::new(h),
+            grid: Grid::for_others(h, relist::CELLS),
             list: List::default(),
             skin,
             stale: true,

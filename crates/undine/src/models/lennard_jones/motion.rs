@@ -180,9 +180,9 @@ impl Moved {
             let d2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
             // Stays no number once it is.
             m.farthest2 = if d2 <= m.farthest2 || m.farthest2.is_nan() { m.farthest2 } else { d2 };
-            for k in 0..3 {
-                m.least[k] = m.least[k].min(d[k]);
-                m.most[k] = m.most[k].max(d[k]);
+            for (k, d) in d.into_iter().enumerate() {
+                m.least[k] = m.least[k].min(d);
+                m.most[k] = m.most[k].max(d);
             }
         }
         m

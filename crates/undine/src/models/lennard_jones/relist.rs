@@ -22,6 +22,9 @@ const LIST_COST: f64 = 4.0;
 /// Ways of two particles away from each other, × that of the fastest: where some fall, others rest.
 const APART: f64 = 1.2;
 
+/// Cells that the grid may have however few the particles: drops that have rolled away must not squeeze space.
+pub(super) const CELLS: f64 = (1 << 19) as f64;
+
 /// Distance of new particles from walls, × spacing.
 const OFF_WALL: f64 = 0.45;
 
@@ -127,7 +130,7 @@ impl LennardJones {
     pub(super) fn set_skin(&mut self, skin: f64) {
         self.skin = skin;
         let h = self.params.pair.cutoff + skin;
-        self.grid = Grid::new(h);
+        self.grid = Grid::for_others(h, CELLS);
         let period = self
             .period
             .map_or([0.0; 3], |p| std::array::from_fn(|a| if p.axes[a] { p.max[a] - p.min[a] } else { 0.0 }));

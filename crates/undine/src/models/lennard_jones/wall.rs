@@ -23,7 +23,7 @@ const STALE: f64 = 0.08;
 const LAG: f64 = 0.5;
 
 /// How much farther than needed walls are looked for when a list is made, × σ: the farther, the longer it need not be done again.
-const AHEAD: f64 = 4.0;
+const AHEAD: f64 = 1.0;
 
 /// The same when its planes are stale between lists, × σ.
 const MARGIN: f64 = 0.6;
