@@ -32,7 +32,7 @@ pub(super) fn run(lab: &mut Lab) -> Result<(), CaseError> {
                 (mean - wanted).abs(),
                 gate,
             );
-            plot = plot.line(&format!("{wanted:.0}°, {across} spacings"), &angles);
+            plot = plot.line(format!("{wanted:.0}°, {across} spacings"), &angles);
         }
     }
     lab.plot("contact-angle", plot);

@@ -177,7 +177,7 @@ impl Poisson {
         kernels::clear(&level.groups, &mut self.x);
         kernels::clear(&level.groups, &mut self.p);
         let mut sure = if guess { self.improve() } else { f64::INFINITY };
-        if !(sure <= norm) {
+        if sure.is_nan() || sure > norm {
             // No first guess, or one that is worse than none.
             self.sure.iter_mut().for_each(|v| v.fill(0.0));
             let level = &mut self.hierarchy.levels[0];
@@ -209,7 +209,7 @@ impl Poisson {
             }
             let now = self.improve();
             replaced = true;
-            if !(now < sure) {
+            if now.is_nan() || now >= sure {
                 break;
             }
             broken |= now > 0.5 * sure;

@@ -326,6 +326,8 @@ pub(super) fn residual(
     )
 }
 
+// In f64, as wide as the compiler makes it; the lanes choose the instruction set.
+#[expect(clippy::extra_unused_type_parameters)]
 #[inline(always)]
 fn residual_in<L: Eight>(
     groups: &[u32],

@@ -417,7 +417,7 @@ pub(super) fn swell(layout: &Layout, radius: f64) -> f64 {
     let r = DVec3::splat(radius) / DVec3::from(layout.h);
     let cells = r.ceil() + 2.0;
     // Of balls of many cells it is the less the more.
-    if !(cells.max_element() < 40.0) || radius <= 0.0 {
+    if !cells.is_finite() || cells.max_element() >= 40.0 || radius <= 0.0 {
         return 1.0;
     }
     let [nx, ny, nz] = cells.to_array().map(|c| c as i64);
