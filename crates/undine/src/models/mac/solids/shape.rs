@@ -114,6 +114,7 @@ impl Shape {
         self.count.clear();
         self.count.resize(layout.len(), 0.0);
         let cell = layout.volume();
+        let mut whole = 0.0;
         for (b, body) in state.bodies.iter().enumerate() {
             if immersed.fillings[b].kind != SolidKind::Lattice {
                 continue;
@@ -121,6 +122,7 @@ impl Shape {
             for node in body.nodes.clone() {
                 immersed.each_point(state, position, b, node, |p, volume| {
                     if let Some(x) = place(layout, p) {
+                        whole += volume / cell;
                         let s = corner_stencil(&between(&x, layout.n), layout.stride);
                         for (i, w) in weights(s, layout.stride) {
                             self.count[i] += w * (volume / cell) as f32;
@@ -143,6 +145,51 @@ impl Shape {
             // Far from any node there is nothing; deep inside all is alike.
             *corner = if count[i] > 0.0 { -edge * depth_of(count[i]) } else { reach };
         });
+        self.swell_lattices(layout, whole as f32);
+    }
+
+    /// Hats round edges off. The surface of lattices is moved out, that they have their volume: `whole`, in cells.
+    fn swell_lattices(&mut self, layout: &Layout, whole: f32) {
+        let edge = layout.shortest() as f32;
+        let [nx, ny, nz] = layout.n;
+        let near =
+            |i: &usize| self.corners[*i] < 1.5 * edge || self.corners[*i + layout.stride[2]] < 1.5 * edge;
+        let cells: Vec<usize> = (0..ny * nz)
+            .flat_map(|row| {
+                let first = layout.at([0, row % ny, row / ny]);
+                (first..first + nx).filter(near)
+            })
+            .collect();
+        let volume = |out: f32| -> f32 {
+            let planes = [0.1, 0.3, 0.5, 0.7, 0.9];
+            let of = |i: &usize| planes.map(|o| self.closed_at(layout, 1, *i, o, out)).iter().sum::<f32>();
+            cells.iter().map(of).sum::<f32>() / planes.len() as f32
+        };
+        // By the secant, from nothing and an eighth of a cell.
+        let (mut before, mut out) = ((0.0, volume(0.0)), 0.125 * edge);
+        for _ in 0..2 {
+            let now = volume(out);
+            if now - before.1 <= 1e-6 * whole {
+                break;
+            }
+            let next = out + (whole - now) * (out - before.0) / (now - before.1);
+            (before, out) = ((out, now), next.clamp(-0.4 * edge, 0.6 * edge));
+        }
+        let reach = (REACH * layout.longest()) as f32;
+        self.corners.par_iter_mut().with_min_len(4096).filter(|c| **c < reach).for_each(|c| *c -= out);
+    }
+
+    /// The share of a plane across axis `a` that bodies close: `offset` of the way from the face of a cell to the next one above,
+    /// or below if it is negative, with their surface moved out by `out`, m.
+    fn closed_at(&self, layout: &Layout, a: usize, i: usize, offset: f32, out: f32) -> f32 {
+        let (along, s, t) = (layout.stride[a], layout.stride[(a + 1) % 3], layout.stride[(a + 2) % 3]);
+        let beside = if offset < 0.0 { i.wrapping_sub(along) } else { i + along };
+        let phi = [0, s, t, s + t].map(|k| {
+            let here = self.corners.get(i + k).copied().unwrap_or(0.0);
+            let there = self.corners.get(beside.wrapping_add(k)).copied().unwrap_or(here);
+            here + offset.abs() * (there - here) - out
+        });
+        1.0 - open_share(phi)
     }
 
     /// Which body has which share of which face. `cuts` are those of walls and bodies, `bare` those of walls only.
@@ -220,17 +267,7 @@ impl Shape {
     /// The share of what is around a face, half a cell to either side, that bodies close. Not of the face alone: a flat side would
     /// jump from one layer of faces to the next, and with it the volume that the pressure acts on.
     fn closed_around(&self, layout: &Layout, a: usize, i: usize) -> f32 {
-        let (along, s, t) = (layout.stride[a], layout.stride[(a + 1) % 3], layout.stride[(a + 2) % 3]);
-        let at = |offset: f32| {
-            let beside = if offset < 0.0 { i.wrapping_sub(along) } else { i + along };
-            let phi = [0, s, t, s + t].map(|k| {
-                let here = self.corners.get(i + k).copied().unwrap_or(0.0);
-                let there = self.corners.get(beside.wrapping_add(k)).copied().unwrap_or(here);
-                here + offset.abs() * (there - here)
-            });
-            1.0 - open_share(phi)
-        };
-        [-0.4, -0.2, 0.0, 0.2, 0.4].map(at).iter().sum::<f32>() / 5.0
+        [-0.4, -0.2, 0.0, 0.2, 0.4].map(|o| self.closed_at(layout, a, i, o, 0.0)).iter().sum::<f32>() / 5.0
     }
 
     fn claim_for_balls(&mut self, immersed: &Immersed, layout: &Layout, state: &Springs) {
