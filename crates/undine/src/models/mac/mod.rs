@@ -55,7 +55,7 @@ use crate::state::markers::{Markers, Order};
 const COURANT: f64 = 2.0;
 /// The same where liquid fills all space: without a surface there is nothing to see but its vortices, and those are damped by a
 /// share of the step (`docs/mac.md`).
-const COURANT_CLOSED: f64 = 0.25;
+const COURANT_CLOSED: f64 = 0.1;
 /// Share of √(h/g): short waves, of which the grid holds those of two cells, must be followed.
 const WAVES: f64 = 0.5;
 /// Faces with less mass than this, in markers, have no velocity of their own.
