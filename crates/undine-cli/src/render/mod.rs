@@ -149,9 +149,11 @@ impl FromStr for Span {
 
 /// `undine render`.
 pub fn render(args: &RenderArgs) -> Result<()> {
+    // What is wrong in any scene is told before one is read.
+    look(args, false)?;
     let begin = Instant::now();
     let source = Source::open(&args.dir)?;
-    let look = look(args, source.scene())?;
+    let look = look(args, source.scene().volume.is_some())?;
     let Span(first, last) = args.frames.unwrap_or(Span(0, u64::MAX));
     let inside = source.frames().filter(|n| (first..=last).contains(n));
     let frames: Vec<u64> = inside.step_by(args.every as usize).collect();
@@ -198,12 +200,13 @@ pub fn render(args: &RenderArgs) -> Result<()> {
     print(&format!("{text}The files are in {}\n", out.display()))
 }
 
-fn look(args: &RenderArgs, scene: &Scene) -> Result<Look> {
+/// How the fluid is drawn; `as_volume` where the scene asks for that.
+fn look(args: &RenderArgs, as_volume: bool) -> Result<Look> {
     let by = args.color.map(ColorName::by);
-    let usual = match (by, &args.volume, &scene.volume) {
-        (Some(_), ..) => LookName::Particles,
-        (None, None, None) => LookName::Water,
-        _ => LookName::Volume,
+    let usual = match by {
+        Some(_) => LookName::Particles,
+        None if args.volume.is_none() && !as_volume => LookName::Water,
+        None => LookName::Volume,
     };
     let look = args.look.unwrap_or(usual);
     match (look, by) {
