@@ -47,11 +47,11 @@ pub struct RenderArgs {
     #[arg(long, value_name = "WxH", default_value_t = Size::default())]
     pub size: Size,
 
-    /// How the fluid is drawn [default: volume where the scene has [volume], else water; with --color, particles]
+    /// How the fluid is drawn [default: volume where the scene has that table, else water; with --color, particles]
     #[arg(long)]
     pub look: Option<LookName>,
 
-    /// Draw the fluid as a volume with this look, whatever [volume] of the scene says
+    /// Draw the fluid as a volume with this look, whatever the table `volume` of the scene says
     #[arg(long, value_name = "PRESET", value_parser = clap::builder::PossibleValuesParser::new(Preset::NAMES),
           conflicts_with_all = ["look", "color"])]
     pub volume: Option<String>,
@@ -102,7 +102,7 @@ pub enum LookName {
     Surface,
     /// Balls
     Particles,
-    /// Pre-integrated volume, as [volume] of the scene says
+    /// Pre-integrated volume, as the table `volume` of the scene says
     Volume,
 }
 

@@ -3,8 +3,8 @@
 //! | equation | here |
 //! |---|---|
 //! | 2 pair potential, 3 pair force | [`pair::Pair`]; over all pairs: [`force`] |
-//! | 4 motion | [`LennardJones::step`], velocity Verlet |
-//! | 5 friction | [`kick`], exact for any step |
+//! | 4 motion | `LennardJones::step`, velocity Verlet |
+//! | 5 friction | `kick`, exact for any step |
 //! | 6 balance without inertia | `dynamics = "overdamped"` |
 //!
 //! `docs/lennard-jones.md` tells what is added to the paper, and why.
