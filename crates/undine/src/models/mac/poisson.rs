@@ -149,7 +149,7 @@ impl Poisson {
         level.wrap_double(&mut self.trial);
         let mut square = 0.0;
         for c in 0..2 {
-            let k = Colour::of(&level.plus, &level.diagonal, &level.inverse, level.stride, c);
+            let k = Colour::of(&level.plus, &level.diagonal, &level.inverse, level.stride, level.uniform, c);
             let x = [&self.trial[c][..], &self.trial[1 - c][..]];
             square += kernels::residual(&level.groups, &k, &level.excess[c], &self.b[c], x, &mut level.b[c]);
         }
@@ -172,7 +172,9 @@ impl Poisson {
         let mut sure = if guess { self.improve() } else { f64::INFINITY };
         if !(sure <= norm) {
             // No first guess, or one that is worse than none.
-            self.sure.iter_mut().for_each(|v| v.fill(0.0));
+            if guess {
+                self.sure.iter_mut().for_each(|v| v.fill(0.0));
+            }
             let level = &mut self.hierarchy.levels[0];
             kernels::copy(&level.groups, &self.b, &mut level.b);
             sure = norm;
@@ -241,9 +243,7 @@ impl Poisson {
     /// Puts the answer with what the conjugate gradient found on trial; the norm of its true residual.
     fn improve(&mut self) -> f64 {
         let level = &self.hierarchy.levels[0];
-        for c in 0..2 {
-            kernels::add(&level.groups, &self.sure[c], &self.x[c], &mut self.trial[c]);
-        }
+        kernels::add(&level.groups, &self.sure, &self.x, &mut self.trial);
         let norm = self.residual();
         if norm.is_finite() { norm } else { f64::INFINITY }
     }

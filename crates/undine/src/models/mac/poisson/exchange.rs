@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rayon::prelude::*;
 
 use super::System;
-use super::kernels::{Out, Split};
+use super::kernels::{Out, Split, Wide};
 use super::level::{LANES, Level};
 
 /// An excess below this part of the diagonal is the rounding of the diagonal.
@@ -228,26 +228,5 @@ impl Level {
                 }
             }
         });
-    }
-}
-
-/// Vectors in double precision that threads write to at groups of their own.
-struct Wide([*mut f64; 2]);
-
-// SAFETY: no two threads have the same group.
-unsafe impl Send for Wide {}
-// SAFETY: as above.
-unsafe impl Sync for Wide {}
-
-impl Wide {
-    fn of([red, black]: &mut [Vec<f64>; 2]) -> Self {
-        Wide([red.as_mut_ptr(), black.as_mut_ptr()])
-    }
-
-    /// # Safety
-    /// The slot must lie in the vector and be the caller's own.
-    unsafe fn at(&self, colour: usize, at: usize) -> *mut f64 {
-        // SAFETY: the caller's promise.
-        unsafe { self.0[colour].add(at) }
     }
 }

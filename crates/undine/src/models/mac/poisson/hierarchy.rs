@@ -6,7 +6,7 @@
 //! are those of the fine one: a coarse cell is held by the free surface as much as its cells are.
 
 use super::coarsest::{Coarsest, MOST};
-use super::kernels::{self, Colour, Transfer};
+use super::kernels::{self, Colour, Transfer, at_of};
 use super::exchange::{CELLS, deal, rows};
 use super::level::{LANES, Level};
 
@@ -43,6 +43,7 @@ impl Hierarchy {
         fine.load_seams();
         fine.wrap_plus();
         fine.find_excess();
+        fine.find_uniform();
         while self.levels[self.depth - 1].unknowns > MOST && self.depth < self.levels.len() {
             let (fine, coarse) = self.levels.split_at_mut(self.depth);
             coarsen(&fine[self.depth - 1], &mut coarse[0]);
@@ -97,8 +98,9 @@ impl Hierarchy {
     }
 }
 
-fn transfer(fine: &Level, coarse: &Level) -> Transfer {
+fn transfer<'a>(fine: &'a Level, coarse: &Level) -> Transfer<'a> {
     Transfer {
+        counts: &fine.counts,
         fine: [fine.size[1], fine.size[2]],
         slots: fine.stride[0] - LANES,
         fine_stride: fine.stride,
@@ -111,7 +113,7 @@ impl Level {
     fn relax(&mut self, c: usize) -> f64 {
         let [red, black] = &mut self.x.0;
         let (x, from) = if c == 0 { (red, &*black) } else { (black, &*red) };
-        let k = Colour::of(&self.plus, &self.diagonal, &self.inverse, self.stride, c);
+        let k = Colour::of(&self.plus, &self.diagonal, &self.inverse, self.stride, self.uniform, c);
         let dot = kernels::relax(&self.groups, &k, &self.b[c], from, x);
         self.wrap_x();
         dot
@@ -122,7 +124,7 @@ impl Level {
         if !two_coloured {
             self.x.fill(0.0);
         }
-        let k = Colour::of(&self.plus, &self.diagonal, &self.inverse, self.stride, 0);
+        let k = Colour::of(&self.plus, &self.diagonal, &self.inverse, self.stride, self.uniform, 0);
         kernels::relax_from_zero(&self.groups, &k, &self.b[0], &mut self.x[0]);
         self.wrap_x();
         self.relax(1);
@@ -164,7 +166,7 @@ impl Level {
     /// What the diagonal has above the couplings, if more than `excess` has so far: the rounding of the diagonal.
     fn find_excess(&mut self) {
         for c in 0..2 {
-            let k = Colour::of(&self.plus, &self.diagonal, &self.inverse, self.stride, c);
+            let k = Colour::of(&self.plus, &self.diagonal, &self.inverse, self.stride, self.uniform, c);
             kernels::find_excess(&self.groups, &k, &mut self.excess[c]);
         }
     }
@@ -241,11 +243,12 @@ fn coarsen(fine: &Level, coarse: &mut Level) {
     }
     // Now that it is known which coarse cells anything holds: whole components without hold are no unknowns.
     for &group in &coarse.groups {
-        let at = (group & !1) as usize;
+        let at = at_of(group);
         let unknowns = |c: usize| coarse.inverse[c][at..at + LANES].iter().filter(|i| **i > 0.0).count();
         coarse.counts[at / LANES] = (unknowns(0) + unknowns(1)) as u8;
     }
     coarse.list_groups();
+    coarse.find_uniform();
 }
 
 /// Adds eight slots of each vector to a part of the sums.

@@ -4,7 +4,7 @@
 //! of either colour. So the neighbours of eight slots of one colour are eight slots of the other next to each other
 //! (no lane is wasted on a red-black sweep), and the two cells in a slot are those that coarsening joins.
 
-use super::kernels::{Colour, Split};
+use super::kernels::{self, Colour, Split, at_of};
 
 /// Slots that are worked on at once.
 pub(super) const LANES: usize = 8;
@@ -37,13 +37,16 @@ pub(super) struct Level {
     pub(super) inverse: Split,
     pub(super) b: Split,
     pub(super) x: Split,
-    /// Where the groups of [`LANES`] slots with unknowns begin, in ascending order; bit 0 is the row's parity (y + z) & 1.
+    /// Where the groups of [`LANES`] slots with unknowns begin, in ascending order, with [`kernels::ODD_ROW`] and
+    /// [`kernels::UNIFORM`].
     pub(super) groups: Vec<u32>,
     /// For each group the first of the coarse slots it belongs to, and their row's parity.
     pub(super) parents: Vec<u32>,
-    /// Unknowns in each group of slots, by its number.
+    /// Unknowns in each group of slots, by its number, and [`kernels::UNIFORM_COUNT`].
     pub(super) counts: Vec<u8>,
     pub(super) unknowns: usize,
+    /// The coupling of the groups that are marked as uniform.
+    pub(super) uniform: f32,
     ghosts: Vec<Ghost>,
 }
 
@@ -67,6 +70,7 @@ impl Level {
             parents: Vec::new(),
             counts: vec![0; layer * (size[2] + 2) / LANES + 1],
             unknowns: 0,
+            uniform: 0.0,
             ghosts: Vec::new(),
         };
         level.find_ghosts();
@@ -185,7 +189,7 @@ impl Level {
 
     /// What the kernels need to know of a colour's equations.
     pub(super) fn colour(&self, c: usize) -> Colour<'_> {
-        Colour::of(&self.plus, &self.diagonal, &self.inverse, self.stride, c)
+        Colour::of(&self.plus, &self.diagonal, &self.inverse, self.stride, self.uniform, c)
     }
 
     /// Groups in a row.
@@ -211,11 +215,26 @@ impl Level {
         }
     }
 
+    /// Marks the groups that are uniform, with the coupling in the middle of the list for measure: it does not matter much
+    /// which, as long as it is that of many.
+    pub(super) fn find_uniform(&mut self) {
+        let middle = self.groups.get(self.groups.len() / 2).map_or(0, |group| at_of(*group));
+        self.uniform = self.plus[0][0][middle + LANES / 2];
+        let mut groups = std::mem::take(&mut self.groups);
+        if self.uniform > 0.0 {
+            kernels::mark_uniform(&mut groups, [&self.colour(0), &self.colour(1)], &self.excess);
+        }
+        for &group in groups.iter().filter(|group| **group & kernels::UNIFORM != 0) {
+            self.counts[at_of(group) / LANES] += kernels::UNIFORM_COUNT;
+        }
+        self.groups = groups;
+    }
+
     /// Finds the coarse slots that the groups belong to.
     pub(super) fn find_parents(&mut self, coarse: &Level) {
         self.parents.clear();
         for &group in &self.groups {
-            let at = (group & !1) as usize;
+            let at = at_of(group);
             let (z, within) = (at / self.stride[1] - 1, at % self.stride[1]);
             let (y, slot) = (within / self.stride[0] - 1, within % self.stride[0] - LANES);
             self.parents.push(((coarse.row(y / 2, z / 2) + slot / 2) | ((y / 2 + z / 2) & 1)) as u32);
