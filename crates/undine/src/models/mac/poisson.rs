@@ -52,6 +52,9 @@ pub struct Report {
 /// longer trusted.
 const TRUST: f64 = 1e-4;
 
+/// Iterations after which r is freed of the mean that rounding gives it in components without hold: there is no p for it.
+const CLEAN: usize = 4;
+
 /// Solver that keeps its memory from one solution to the next (but no numbers: the answer depends only on what is
 /// given).
 pub struct Poisson {
@@ -66,6 +69,8 @@ pub struct Poisson {
     q: Split,
     /// p · q of the last step.
     pq: f64,
+    /// Something was not finite.
+    broken: bool,
 }
 
 impl Poisson {
@@ -85,6 +90,7 @@ impl Poisson {
             p: split(),
             q: split(),
             pq: 0.0,
+            broken: false,
         }
     }
 
@@ -122,7 +128,14 @@ impl Poisson {
         }
     }
 
-    fn solve_here(&mut self, system: &System, b: &[f32], p: &mut [f32], tolerance: f64, most: usize) -> Report {
+    fn solve_here(
+        &mut self,
+        system: &System,
+        b: &[f32],
+        p: &mut [f32],
+        tolerance: f64,
+        most: usize,
+    ) -> Report {
         let matrix_scale = power_of_two(exchange::largest(&system.diagonal));
         let b_scale = power_of_two(exchange::largest(b));
         let scale = f64::from(b_scale) / f64::from(matrix_scale);
@@ -140,6 +153,10 @@ impl Poisson {
         }
         self.singular.project(double(&mut self.sure), |v| v);
         self.hierarchy.levels[0].store(&self.sure, scale.recip(), p);
+        if self.broken {
+            // Numbers that are not finite would come back from cells outside the next liquid: 0 · ∞ is not 0.
+            *self = Poisson::new(system.size, system.periodic);
+        }
         report
     }
 
@@ -183,7 +200,6 @@ impl Poisson {
         let mut replaced = true;
         while sure > goal && iterations < most {
             let aim = goal.max(TRUST * sure);
-            let mut broken = false;
             let mut left = sure;
             while left > aim && iterations < most {
                 let rz = self.hierarchy.cycle();
@@ -192,26 +208,26 @@ impl Poisson {
                     true => self.turn_after_replacement(rz),
                 };
                 replaced = false;
-                match self.step(rz, beta) {
-                    Some(norm) => left = norm,
-                    None => {
-                        broken = true;
-                        break;
-                    }
-                }
+                let Some(norm) = self.step(rz, beta) else { break };
+                left = norm;
                 before = rz;
                 iterations += 1;
+                if iterations % CLEAN == 0 && self.singular.any() {
+                    let level = &mut self.hierarchy.levels[0];
+                    self.singular.project(level.b.both_mut(), |v| v as f32);
+                    left = kernels::square(&level.groups, &level.b).sqrt();
+                }
             }
             let now = self.improve();
             replaced = true;
             if !(now < sure) {
                 break;
             }
-            broken |= now > 0.5 * sure;
+            let stuck = now > 0.5 * sure;
             sure = now;
             std::mem::swap(&mut self.sure, &mut self.trial);
             kernels::clear(&self.hierarchy.levels[0].groups, &mut self.x);
-            if broken {
+            if stuck {
                 break;
             }
         }
@@ -234,6 +250,7 @@ impl Poisson {
         self.pq = kernels::apply(&level.groups, [&level.colour(0), &level.colour(1)], &self.p, &mut self.q);
         let alpha = (rz / self.pq) as f32;
         if !(rz > 0.0 && self.pq > 0.0 && alpha.is_finite()) {
+            self.broken |= !(rz.is_finite() && self.pq.is_finite());
             return None;
         }
         let square = kernels::advance(&level.groups, alpha, &self.p, &self.q, &mut self.x, &mut level.b);
@@ -245,6 +262,7 @@ impl Poisson {
         let level = &self.hierarchy.levels[0];
         kernels::add(&level.groups, &self.sure, &self.x, &mut self.trial);
         let norm = self.residual();
+        self.broken |= !norm.is_finite();
         if norm.is_finite() { norm } else { f64::INFINITY }
     }
 }

@@ -26,12 +26,13 @@ impl Singular {
         self.cells.clear();
         self.ends.clear();
         // In most liquids the free surface is seen straight up or sideways: a few sweeps back and forth show that all is held.
+        kernels::start_spreading(&level.groups, &level.excess, seen);
         for sweep in 0..SWEEPS {
-            let loose = kernels::spread(&level.groups, [&level.colour(0), &level.colour(1)], &level.excess, sweep, seen);
+            level.wrap_vector(seen);
+            let loose = kernels::spread(&level.groups, [&level.colour(0), &level.colour(1)], sweep, seen);
             if loose == 0 {
                 return;
             }
-            level.wrap_vector(seen);
         }
         let [nx, ny, nz] = level.size;
         self.mark.clear();
@@ -51,6 +52,11 @@ impl Singular {
                 self.flood(system, level, start);
             }
         }
+    }
+
+    /// Whether there are any.
+    pub(super) fn any(&self) -> bool {
+        !self.ends.is_empty()
     }
 
     /// Collects the component of a cell, and keeps it if nothing holds it.

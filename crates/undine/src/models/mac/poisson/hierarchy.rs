@@ -6,8 +6,8 @@
 //! are those of the fine one: a coarse cell is held by the free surface as much as its cells are.
 
 use super::coarsest::{Coarsest, MOST};
+use super::exchange::{CELLS, Counts, deal, rows};
 use super::kernels::{self, Colour, Transfer, at_of};
-use super::exchange::{CELLS, deal, rows};
 use super::level::{LANES, Level};
 
 /// Constant interpolation makes the coarse problem too stiff, twice in the limit of smooth answers: its corrections are
@@ -178,14 +178,14 @@ fn coarsen(fine: &Level, coarse: &mut Level) {
     let seam: [f32; 3] = std::array::from_fn(|axis| coarse.seam(axis) / fine.seam(axis));
     let plus = coarse.plus.each_mut().map(|p| p.out());
     let (excess, inverse) = (coarse.excess.out(), coarse.inverse.out());
-    let counts = coarse.counts.as_mut_ptr() as usize;
+    let counts = Counts::of(&mut coarse.counts);
     let shape = &*coarse;
     rows(coarse.size, |y, z| {
         let (ys, zs) = (2 * y..(2 * y + 2).min(fine.size[1]), 2 * z..(2 * z + 2).min(fine.size[2]));
         for (group, x) in (0..nx).step_by(CELLS).enumerate() {
             let at = shape.row(y, z) + group * LANES;
-            // SAFETY: one count for each group, and the group is this row's.
-            let count = unsafe { &mut *(counts as *mut u8).add(at / LANES) };
+            // SAFETY: the group is this row's.
+            let count = unsafe { &mut *counts.at(at) };
             // Up to two groups in each of the fine rows.
             let halves = if x + LANES < nx { 2 } else { 1 };
             let (mut sums, mut hold, mut found) = ([[0.0f32; CELLS]; 3], [0.0f32; CELLS], false);
@@ -201,7 +201,9 @@ fn coarsen(fine: &Level, coarse: &mut Level) {
                         add(&mut hold, part, [&fine.excess[0], &fine.excess[1]], slot);
                         // Cells whose + neighbours are in the next coarse cell: the second of two.
                         add(&mut sums[0], part, [&fine.plus[0][odd]], slot);
-                        if fine.size[0] % 2 == 1 && (slot..slot + LANES).contains(&(fine.row(y1, z1) + nx - 1)) {
+                        if fine.size[0] % 2 == 1
+                            && (slot..slot + LANES).contains(&(fine.row(y1, z1) + nx - 1))
+                        {
                             // Or the only one at the far end.
                             sums[0][nx - 1 - x] += fine.plus[0][1 - odd][fine.row(y1, z1) + nx - 1];
                         }

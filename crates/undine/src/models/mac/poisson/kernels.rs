@@ -184,6 +184,8 @@ macro_rules! eight {
     }};
 }
 
+pub(super) use eight;
+
 /// Eight lanes of a slice.
 ///
 /// # Safety
@@ -682,11 +684,20 @@ fn find_excess_in<L: Eight>(groups: &[u32], k: &Colour, excess: Out) -> f64 {
 /// From excess and couplings the diagonal and its inverse, where the inverse is positive before: ghosts have couplings, but
 /// are no cells.
 pub(super) fn find_diagonal(groups: &[u32], k: &Colour, excess: &[f32], diagonal: Out, inverse: Out) {
-    over(groups, |part| eight!(find_diagonal_in(part: &[u32], k: &Colour, excess: &[f32], diagonal: Out, inverse: Out)));
+    over(
+        groups,
+        |part| eight!(find_diagonal_in(part: &[u32], k: &Colour, excess: &[f32], diagonal: Out, inverse: Out)),
+    );
 }
 
 #[inline(always)]
-fn find_diagonal_in<L: Eight>(groups: &[u32], k: &Colour, excess: &[f32], diagonal: Out, inverse: Out) -> f64 {
+fn find_diagonal_in<L: Eight>(
+    groups: &[u32],
+    k: &Colour,
+    excess: &[f32],
+    diagonal: Out,
+    inverse: Out,
+) -> f64 {
     for &group in groups {
         let at = at_of(group);
         // SAFETY: the group is one of the level's, and this task's own.
@@ -708,7 +719,11 @@ fn find_diagonal_in<L: Eight>(groups: &[u32], k: &Colour, excess: &[f32], diagon
 /// Marks the groups that are [`UNIFORM`].
 pub(super) fn mark_uniform(groups: &mut [u32], k: [&Colour; 2], excess: &Split) {
     let mark = |group: &mut u32| *group |= if is_uniform(*group, k, excess) { UNIFORM } else { 0 };
-    if groups.len() < PARALLEL { groups.iter_mut().for_each(mark) } else { groups.par_iter_mut().for_each(mark) }
+    if groups.len() < PARALLEL {
+        groups.iter_mut().for_each(mark)
+    } else {
+        groups.par_iter_mut().for_each(mark)
+    }
 }
 
 fn is_uniform(group: u32, k: [&Colour; 2], excess: &Split) -> bool {
@@ -747,20 +762,22 @@ unsafe fn couplings<L: Eight>(k: &Colour, group: u32) -> L {
     }
 }
 
-/// Spreads the news of an excess: a cell has seen one (1, else 0) if it has one itself or a neighbour has seen one. In
-/// sequence, so that the news crosses the box in one sweep along the order of groups; every other sweep goes against it.
-/// The first starts anew. Returns how many cells have seen none yet.
-pub(super) fn spread(groups: &[u32], k: [&Colour; 2], excess: &Split, sweep: usize, seen: &mut Split) -> usize {
-    if sweep == 0 {
-        for &group in groups {
-            let at = at_of(group);
-            for c in 0..2 {
-                for l in at..at + LANES {
-                    seen[c][l] = if excess[c][l] > 0.0 { 1.0 } else { 0.0 };
-                }
+/// Where there is an excess, which is where [`spread`] starts from.
+pub(super) fn start_spreading(groups: &[u32], excess: &Split, seen: &mut Split) {
+    for &group in groups {
+        let at = at_of(group);
+        for c in 0..2 {
+            for l in at..at + LANES {
+                seen[c][l] = if excess[c][l] > 0.0 { 1.0 } else { 0.0 };
             }
         }
     }
+}
+
+/// Spreads the news of an excess: a cell has seen one (1, else 0) if it has one itself or a neighbour has seen one. In
+/// sequence, so that the news crosses the box in one sweep along the order of groups; every other sweep goes against it.
+/// Returns how many cells have seen none yet.
+pub(super) fn spread(groups: &[u32], k: [&Colour; 2], sweep: usize, seen: &mut Split) -> usize {
     let back = sweep.is_multiple_of(2);
     let (k0, k1) = (k[0], k[1]);
     eight!(spread_in(groups: &[u32], back: bool, k0: &Colour, k1: &Colour, seen: &mut Split)) as usize
