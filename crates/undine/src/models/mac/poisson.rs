@@ -52,6 +52,12 @@ pub struct Report {
 /// longer trusted.
 const TRUST: f64 = 1e-4;
 
+/// Iterations after which the residual is taken in double precision anyway.
+const REPLACE: usize = 16;
+
+/// How often in a row it may then be no better.
+const PATIENCE: usize = 4;
+
 /// Iterations after which r is freed of the mean that rounding gives it in components without hold: there is no p for it.
 const CLEAN: usize = 4;
 
@@ -196,18 +202,15 @@ impl Poisson {
             kernels::copy(&level.groups, &self.b, &mut level.b);
             sure = norm;
         }
-        let (mut iterations, mut before) = (0, 0.0);
-        let mut replaced = true;
-        while sure > goal && iterations < most {
+        let (mut iterations, mut before, mut failures) = (0, 0.0, 0);
+        while sure > goal && iterations < most && failures < PATIENCE {
             let aim = goal.max(TRUST * sure);
-            let mut left = sure;
-            while left > aim && iterations < most {
+            let until = most.min(iterations + REPLACE);
+            let (mut left, mut first) = (sure, true);
+            while left > aim && iterations < until {
                 let rz = self.hierarchy.cycle();
-                let beta = match replaced {
-                    false => rz / before,
-                    true => self.turn_after_replacement(rz),
-                };
-                replaced = false;
+                let beta = if first { self.turn_after_replacement(rz) } else { rz / before };
+                first = false;
                 let Some(norm) = self.step(rz, beta) else { break };
                 left = norm;
                 before = rz;
@@ -219,16 +222,15 @@ impl Poisson {
                 }
             }
             let now = self.improve();
-            replaced = true;
-            if !(now < sure) {
+            if self.broken {
                 break;
             }
-            let stuck = now > 0.5 * sure;
-            sure = now;
-            std::mem::swap(&mut self.sure, &mut self.trial);
-            kernels::clear(&self.hierarchy.levels[0].groups, &mut self.x);
-            if stuck {
-                break;
+            // Residuals of the conjugate gradient may grow for a while.
+            failures = if now < 0.9 * sure { 0 } else { failures + 1 };
+            if now < sure {
+                sure = now;
+                std::mem::swap(&mut self.sure, &mut self.trial);
+                kernels::clear(&self.hierarchy.levels[0].groups, &mut self.x);
             }
         }
         Report { iterations, residual: sure / norm }

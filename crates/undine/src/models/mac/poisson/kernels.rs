@@ -793,10 +793,12 @@ fn spread_in<L: Eight>(groups: &[u32], back: bool, k0: &Colour, k1: &Colour, see
             // SAFETY: the group is one of the level's.
             let news = unsafe { neighbours::<L>(k, &seen[1 - c], group) }.0.to_array();
             for l in 0..LANES {
-                if news[l] > 0.0 {
-                    seen[c][at + l] = 1.0;
+                if k.inverse[at + l] > 0.0 {
+                    if news[l] > 0.0 {
+                        seen[c][at + l] = 1.0;
+                    }
+                    loose += usize::from(seen[c][at + l] == 0.0);
                 }
-                loose += usize::from(k.inverse[at + l] > 0.0 && seen[c][at + l] == 0.0);
             }
         }
     }

@@ -16,6 +16,8 @@ pub(super) struct Ghost {
     from: (u8, u32),
     /// The cell that sees it, if that has the same colour.
     by: Option<(u8, u32)>,
+    /// The axis of which it is before the first cell.
+    before: Option<u8>,
 }
 
 /// A box of cells and its equations.
@@ -123,7 +125,8 @@ impl Level {
                         let from = self.place(cell);
                         cell[axis] = size[axis] - 1 - inside;
                         let by = Some(self.place(cell)).filter(|by| by.0 == from.0);
-                        self.ghosts.push(Ghost { to, from, by });
+                        let before = (outside < 0).then_some(axis as u8);
+                        self.ghosts.push(Ghost { to, from, by, before });
                     }
                 }
             }
@@ -180,10 +183,15 @@ impl Level {
         Level::wrap(&self.ghosts, self.x.both_mut(), |a, b| 0.5 * (a + b));
     }
 
-    /// [`Level::wrap`] of the couplings.
+    /// Copies the couplings across the seams of periodic axes to before their first cells. Other ghosts have none: they may
+    /// lie within a group, and are no cells.
     pub(super) fn wrap_plus(&mut self) {
-        for plus in &mut self.plus {
-            Level::wrap(&self.ghosts, plus.both_mut(), |behind, _| behind);
+        for ghost in &self.ghosts {
+            if let Some(axis) = ghost.before {
+                let plus = &mut self.plus[usize::from(axis)];
+                plus[usize::from(ghost.to.0)][ghost.to.1 as usize] =
+                    plus[usize::from(ghost.from.0)][ghost.from.1 as usize];
+            }
         }
     }
 
