@@ -14,8 +14,10 @@ mod exchange;
 mod hierarchy;
 mod kernels;
 mod level;
+mod setup;
 #[cfg(test)]
 mod tests;
+mod transfer;
 
 use components::Singular;
 use hierarchy::Hierarchy;
@@ -54,6 +56,9 @@ const TRUST: f64 = 1e-4;
 
 /// Iterations after which the residual is taken in double precision anyway.
 const REPLACE: usize = 16;
+
+/// Part by which it may then differ from that carried on in single precision.
+const DRIFT: f64 = 0.01;
 
 /// How often in a row it may then be no better.
 const PATIENCE: usize = 4;
@@ -193,7 +198,7 @@ impl Poisson {
         kernels::clear(&level.groups, &mut self.x);
         kernels::clear(&level.groups, &mut self.p);
         let mut sure = if guess { self.improve() } else { f64::INFINITY };
-        if !(sure <= norm) {
+        if sure.is_nan() || sure > norm {
             // No first guess, or one that is worse than none.
             if guess {
                 self.sure.iter_mut().for_each(|v| v.fill(0.0));
@@ -203,14 +208,15 @@ impl Poisson {
             sure = norm;
         }
         let (mut iterations, mut before, mut failures) = (0, 0.0, 0);
+        let mut drifted = true;
         while sure > goal && iterations < most && failures < PATIENCE {
             let aim = goal.max(TRUST * sure);
             let until = most.min(iterations + REPLACE);
-            let (mut left, mut first) = (sure, true);
+            let mut left = sure;
             while left > aim && iterations < until {
                 let rz = self.hierarchy.cycle();
-                let beta = if first { self.turn_after_replacement(rz) } else { rz / before };
-                first = false;
+                let beta = if drifted { self.turn_after_drift(rz) } else { rz / before };
+                drifted = false;
                 let Some(norm) = self.step(rz, beta) else { break };
                 left = norm;
                 before = rz;
@@ -225,6 +231,7 @@ impl Poisson {
             if self.broken {
                 break;
             }
+            drifted = (now - left).abs() > DRIFT * now;
             // Residuals of the conjugate gradient may grow for a while.
             failures = if now < 0.9 * sure { 0 } else { failures + 1 };
             if now < sure {
@@ -236,9 +243,10 @@ impl Poisson {
         Report { iterations, residual: sure / norm }
     }
 
-    /// β after the residual was replaced, on which the usual form relies: p turns away from its last direction, unless
-    /// that is where the replaced residual points (then the last step was not exact, and must be repeated).
-    fn turn_after_replacement(&self, rz: f64) -> f64 {
+    /// β after the residual was replaced by one that differs, as the usual form relies on the former: p turns away from
+    /// its last direction, unless that is where the new residual points (then the last step was not exact, and must be
+    /// repeated).
+    fn turn_after_drift(&self, rz: f64) -> f64 {
         let level = &self.hierarchy.levels[0];
         let zq = kernels::dot(&level.groups, &level.x, &self.q);
         if zq * zq < 0.1 * self.pq * rz { -zq / self.pq } else { 0.0 }

@@ -116,6 +116,7 @@ impl Loading<'_> {
 }
 
 #[inline(always)]
+#[allow(clippy::extra_unused_type_parameters)] // entered through `eight!`, for its instructions
 fn load_row<L: Eight>(job: &Loading, y: usize, z: usize) -> f64 {
     let (level, system, scale) = (job.level, job.system, job.scale);
     let [nx, ny, _] = level.size;
@@ -176,7 +177,7 @@ fn load_row<L: Eight>(job: &Loading, y: usize, z: usize) -> f64 {
         let (mut inverses, mut rounding) = ([0.0; CELLS], [0.0; CELLS]);
         for l in 0..CELLS {
             let value = rest[l] * scale;
-            let sound = unknown(d[l]) & (value >= f32::MIN_POSITIVE) & (value <= f32::MAX);
+            let sound = unknown(d[l]) & (f32::MIN_POSITIVE..=f32::MAX).contains(&value);
             rest[l] = if sound { value } else { 0.0 };
             inverses[l] = if sound { 1.0 / value } else { 0.0 };
             rounding[l] = if sound { ROUNDING * d[l] * scale } else { 0.0 };
@@ -209,11 +210,11 @@ impl Level {
             let given = window(Some(&given[here..here + self.size[0]]), x, 0.0);
             let mut values = [0.0; CELLS];
             let mut sound = true;
-            for l in 0..CELLS {
+            for (l, (value, given)) in values.iter_mut().zip(given).enumerate() {
                 let is_unknown = self.inverse[(l + parity) & 1][at + l / 2] > 0.0;
-                let fine = given[l].abs() <= f32::MAX;
+                let fine = given.abs() <= f32::MAX;
                 sound &= fine | !is_unknown;
-                values[l] = if fine & is_unknown { given[l] * scale } else { 0.0 };
+                *value = if fine & is_unknown { given * scale } else { 0.0 };
             }
             deal(&values, parity, out, at);
             if !sound {
@@ -230,10 +231,10 @@ impl Level {
         self.each_group(|at, x, parity, here| {
             let given = window(Some(&given[here..here + self.size[0]]), x, 0.0);
             let mut some = false;
-            for l in 0..CELLS {
+            for (l, given) in given.into_iter().take(CELLS).enumerate() {
                 let colour = (l + parity) & 1;
-                let sound = given[l].abs() <= f32::MAX && self.inverse[colour][at + l / 2] > 0.0;
-                let value = if sound { f64::from(given[l]) * scale } else { 0.0 };
+                let sound = given.abs() <= f32::MAX && self.inverse[colour][at + l / 2] > 0.0;
+                let value = if sound { f64::from(given) * scale } else { 0.0 };
                 some |= value != 0.0;
                 // SAFETY: the group is this thread's.
                 unsafe { *out.at(colour, at + l / 2) = value };

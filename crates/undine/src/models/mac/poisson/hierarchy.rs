@@ -7,8 +7,10 @@
 
 use super::coarsest::{Coarsest, MOST};
 use super::exchange::{CELLS, Counts, deal, rows};
-use super::kernels::{self, Colour, Transfer, at_of};
+use super::kernels::{self, Colour, at_of};
 use super::level::{LANES, Level};
+use super::setup;
+use super::transfer::{self, Transfer};
 
 /// Constant interpolation makes the coarse problem too stiff, twice in the limit of smooth answers: its corrections are
 /// lengthened. (The preconditioner stays positive for any factor, see `Hierarchy::cycle`.)
@@ -78,16 +80,16 @@ impl Hierarchy {
             fine.relax(1);
         }
         // The residual is 0 in the cells swept last.
-        let transfer = transfer(fine, coarse);
+        let between = between(fine, coarse);
         for c in 0..if two_coloured { 1 } else { 2 } {
             let (k, x) = (fine.colour(c), [&fine.x[c][..], &fine.x[1 - c][..]]);
-            kernels::restrict(&coarse.groups, &transfer, &k, &fine.b[c], x, c > 0, &mut coarse.b);
+            transfer::restrict(&coarse.groups, &between, &k, &fine.b[c], x, c > 0, &mut coarse.b);
         }
         self.cycle_from(l + 1);
         let (fine, coarse) = self.levels.split_at_mut(l + 1);
         let (fine, coarse) = (&mut fine[l], &coarse[0]);
         for c in 0..if two_coloured { 1 } else { 2 } {
-            kernels::prolong(&fine.groups, &fine.parents, OVERCORRECTION, &coarse.x, &mut fine.x[c]);
+            transfer::prolong(&fine.groups, &fine.parents, OVERCORRECTION, &coarse.x, &mut fine.x[c]);
         }
         fine.wrap_x();
         for _ in 1..sweeps {
@@ -98,7 +100,7 @@ impl Hierarchy {
     }
 }
 
-fn transfer<'a>(fine: &'a Level, coarse: &Level) -> Transfer<'a> {
+fn between<'a>(fine: &'a Level, coarse: &Level) -> Transfer<'a> {
     Transfer {
         counts: &fine.counts,
         fine: [fine.size[1], fine.size[2]],
@@ -167,7 +169,7 @@ impl Level {
     fn find_excess(&mut self) {
         for c in 0..2 {
             let k = Colour::of(&self.plus, &self.diagonal, &self.inverse, self.stride, self.uniform, c);
-            kernels::find_excess(&self.groups, &k, &mut self.excess[c]);
+            setup::find_excess(&self.groups, &k, &mut self.excess[c]);
         }
     }
 }
@@ -241,7 +243,7 @@ fn coarsen(fine: &Level, coarse: &mut Level) {
     let (diagonal, inverse) = (coarse.diagonal.out(), coarse.inverse.out());
     for c in 0..2 {
         let k = coarse.colour(c);
-        kernels::find_diagonal(&coarse.groups, &k, &coarse.excess[c], diagonal[c], inverse[c]);
+        setup::find_diagonal(&coarse.groups, &k, &coarse.excess[c], diagonal[c], inverse[c]);
     }
     // Now that it is known which coarse cells anything holds: whole components without hold are no unknowns.
     for &group in &coarse.groups {

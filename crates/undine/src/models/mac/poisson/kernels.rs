@@ -1,4 +1,4 @@
-//! The loops over cells, eight at a time.
+//! The loops over cells of the conjugate gradient and of the sweeps, eight at a time.
 
 use std::ops::{Index, IndexMut};
 
@@ -84,9 +84,9 @@ impl<'a> Colour<'a> {
 }
 
 /// Groups worked on by one task. Sums are taken task by task, so they do not depend on the number of threads.
-const TASK: usize = 256;
+pub(super) const TASK: usize = 256;
 /// Levels with fewer groups are not worth waking other threads.
-const PARALLEL: usize = 2048;
+pub(super) const PARALLEL: usize = 2048;
 /// Groups whose products are summed in single precision.
 const BLOCK: usize = 32;
 
@@ -105,7 +105,7 @@ pub(super) fn at_of(group: u32) -> usize {
 }
 
 /// Runs a kernel over groups, in parallel if there are many, and sums what it returns in a fixed order.
-fn over(groups: &[u32], kernel: impl Fn(&[u32]) -> f64 + Sync + Send) -> f64 {
+pub(super) fn over(groups: &[u32], kernel: impl Fn(&[u32]) -> f64 + Sync + Send) -> f64 {
     if groups.len() < PARALLEL {
         groups.chunks(TASK).map(kernel).sum()
     } else {
@@ -191,7 +191,7 @@ pub(super) use eight;
 /// # Safety
 /// They must be inside it.
 #[inline(always)]
-unsafe fn load<L: Eight>(v: &[f32], at: usize) -> L {
+pub(super) unsafe fn load<L: Eight>(v: &[f32], at: usize) -> L {
     debug_assert!(at + LANES <= v.len());
     // SAFETY: the caller's promise.
     unsafe { L::load(v.as_ptr().add(at)) }
@@ -205,7 +205,7 @@ unsafe fn load<L: Eight>(v: &[f32], at: usize) -> L {
 /// # Safety
 /// `group` must be one of the level that `k` and `x` (the other colour's values) belong to.
 #[inline(always)]
-unsafe fn neighbours<L: Eight>(k: &Colour, x: &[f32], group: u32) -> (L, L) {
+pub(super) unsafe fn neighbours<L: Eight>(k: &Colour, x: &[f32], group: u32) -> (L, L) {
     let at = at_of(group);
     // x = 2h + odd: the other colour has x - 1 and x + 1 in its slots h + odd - 1 and h + odd.
     let odd = ((k.colour as u32 + group) & ODD_ROW) as usize;
@@ -236,7 +236,7 @@ unsafe fn neighbours<L: Eight>(k: &Colour, x: &[f32], group: u32) -> (L, L) {
 /// # Safety
 /// As [`neighbours`].
 #[inline(always)]
-unsafe fn diagonal<L: Eight>(k: &Colour, group: u32) -> L {
+pub(super) unsafe fn diagonal<L: Eight>(k: &Colour, group: u32) -> L {
     // SAFETY: the caller's promise.
     if group & UNIFORM != 0 { L::splat(6.0 * k.uniform) } else { unsafe { load(k.diagonal, at_of(group)) } }
 }
@@ -394,6 +394,7 @@ pub(super) fn residual(
 }
 
 #[inline(always)]
+#[allow(clippy::extra_unused_type_parameters)] // entered through `eight!`, for its instructions
 fn residual_in<L: Eight>(
     groups: &[u32],
     k: &Colour,
@@ -520,287 +521,4 @@ pub(super) fn add(groups: &[u32], v: &[Vec<f64>; 2], x: &Split, sum: &mut [Vec<f
         }
         0.0
     });
-}
-
-/// From a coarse level to the rows of the fine one that its rows are made of.
-pub(super) struct Transfer<'a> {
-    /// `counts` of the fine level.
-    pub(super) counts: &'a [u8],
-    /// Sizes of the fine level in y and z, and slots of its rows, a multiple of [`LANES`].
-    pub(super) fine: [usize; 2],
-    pub(super) slots: usize,
-    pub(super) fine_stride: [usize; 2],
-    pub(super) coarse_stride: [usize; 2],
-}
-
-impl Transfer<'_> {
-    /// The first groups in the up to four rows of the fine level that belong to a group of the coarse one, how many rows,
-    /// and how many groups in each.
-    #[inline(always)]
-    fn children(&self, group: u32) -> ([u32; 4], usize, usize) {
-        let at = at_of(group);
-        let (z, within) = (at / self.coarse_stride[1] - 1, at % self.coarse_stride[1]);
-        let (y, first) = (within / self.coarse_stride[0] - 1, within % self.coarse_stride[0] - LANES);
-        let (mut rows, mut count) = ([0; 4], 0);
-        for z in 2 * z..(2 * z + 2).min(self.fine[1]) {
-            for y in 2 * y..(2 * y + 2).min(self.fine[0]) {
-                let row = (z + 1) * self.fine_stride[1] + (y + 1) * self.fine_stride[0] + LANES;
-                rows[count] = ((row + 2 * first) | ((y + z) & 1)) as u32;
-                count += 1;
-            }
-        }
-        (rows, count, if 2 * first + LANES < self.slots { 2 } else { 1 })
-    }
-}
-
-/// Sums the residual of the fine level's cells of one colour over each coarse cell, and sets `b` of the coarse level to it
-/// or adds it; these are that level's groups.
-pub(super) fn restrict(
-    coarse: &[u32],
-    transfer: &Transfer,
-    k: &Colour,
-    b: &[f32],
-    [own, other]: [&[f32]; 2],
-    adds: bool,
-    to: &mut Split,
-) {
-    let out = to.out();
-    over(
-        coarse,
-        |part| eight!(restrict_in(part: &[u32], transfer: &Transfer, k: &Colour, b: &[f32], own: &[f32], other: &[f32], adds: bool, out: [Out; 2])),
-    );
-}
-
-#[inline(always)]
-fn restrict_in<L: Eight>(
-    coarse: &[u32],
-    transfer: &Transfer,
-    k: &Colour,
-    b: &[f32],
-    own: &[f32],
-    other: &[f32],
-    adds: bool,
-    out: [Out; 2],
-) -> f64 {
-    let keep = if adds { 1.0 } else { 0.0 };
-    for &group in coarse {
-        let mut sums = [L::splat(0.0); 2];
-        let (rows, count, halves) = transfer.children(group);
-        for &row in &rows[..count] {
-            for (half, sum) in sums.iter_mut().enumerate().take(halves) {
-                let at = at_of(row) + half * LANES;
-                let count = transfer.counts[at / LANES];
-                if count == 0 {
-                    continue;
-                }
-                let mark = if count >= UNIFORM_COUNT { UNIFORM } else { 0 };
-                let fine = at as u32 | (row & ODD_ROW) | mark;
-                // SAFETY: rows and slots are the fine level's.
-                unsafe {
-                    let (near, inverse) = neighbours::<L>(k, other, fine);
-                    let mean = near.add(load(b, at)).mul(inverse);
-                    *sum = mean.sub(load(own, at)).mul_add(diagonal(k, fine), *sum);
-                }
-            }
-        }
-        let (at, parity) = (at_of(group), (group & ODD_ROW) as usize);
-        let sums = [sums[0].to_array(), sums[1].to_array()];
-        for l in 0..LANES {
-            let pair = [sums[l / 4][2 * l % LANES], sums[l / 4][2 * l % LANES + 1]];
-            // SAFETY: the group is one of the level's, and this task's own.
-            unsafe {
-                *out[0].at(at + l) = pair[parity] + keep * *out[0].at(at + l);
-                *out[1].at(at + l) = pair[1 - parity] + keep * *out[1].at(at + l);
-            }
-        }
-    }
-    0.0
-}
-
-/// Adds `factor` times the coarse level's answer to the fine level's cells of one colour. `parents` has, for each group of
-/// the fine level, the first of the four coarse slots it belongs to, and in bit 0 the parity of their row.
-pub(super) fn prolong(groups: &[u32], parents: &[u32], factor: f32, from: &Split, x: &mut [f32]) {
-    let x = Out(x.as_mut_ptr());
-    let [red, black] = &from.0;
-    let task = |(part, parents): (&[u32], &[u32])| {
-        eight!(prolong_in(part: &[u32], parents: &[u32], factor: f32, red: &[f32], black: &[f32], x: Out));
-    };
-    if groups.len() < PARALLEL {
-        task((groups, parents));
-    } else {
-        groups.par_chunks(TASK).zip(parents.par_chunks(TASK)).for_each(task);
-    }
-}
-
-#[inline(always)]
-fn prolong_in<L: Eight>(
-    groups: &[u32],
-    parents: &[u32],
-    factor: f32,
-    red: &[f32],
-    black: &[f32],
-    x: Out,
-) -> f64 {
-    let factor = L::splat(factor);
-    for (&group, &parent) in groups.iter().zip(parents) {
-        let (from, parity) = ((parent & !ODD_ROW) as usize, parent & ODD_ROW);
-        let (even, odd) = if parity == 0 { (red, black) } else { (black, red) };
-        let (even, odd) = (&even[from..from + LANES / 2], &odd[from..from + LANES / 2]);
-        let mut values = [0.0; LANES];
-        for l in 0..LANES / 2 {
-            values[2 * l] = even[l];
-            values[2 * l + 1] = odd[l];
-        }
-        let at = at_of(group);
-        // SAFETY: the group is one of the level's, and this task's own.
-        unsafe { factor.mul_add(load(&values, 0), L::load(x.at(at))).store(x.at(at)) };
-    }
-    0.0
-}
-
-/// From the diagonal and the couplings the excess, where it is more than `excess` (the rounding of the diagonal) before.
-pub(super) fn find_excess(groups: &[u32], k: &Colour, excess: &mut [f32]) {
-    let excess = Out(excess.as_mut_ptr());
-    over(groups, |part| eight!(find_excess_in(part: &[u32], k: &Colour, excess: Out)));
-}
-
-#[inline(always)]
-fn find_excess_in<L: Eight>(groups: &[u32], k: &Colour, excess: Out) -> f64 {
-    for &group in groups {
-        let at = at_of(group);
-        // SAFETY: the group is one of the level's, and this task's own.
-        unsafe {
-            let mut found = load::<L>(k.diagonal, at).sub(couplings(k, group)).to_array();
-            let rounding = L::load(excess.at(at)).to_array();
-            for l in 0..LANES {
-                found[l] = if found[l] > rounding[l] { found[l] } else { 0.0 };
-            }
-            excess.write(at, &found);
-        }
-    }
-    0.0
-}
-
-/// From excess and couplings the diagonal and its inverse, where the inverse is positive before: ghosts have couplings, but
-/// are no cells.
-pub(super) fn find_diagonal(groups: &[u32], k: &Colour, excess: &[f32], diagonal: Out, inverse: Out) {
-    over(
-        groups,
-        |part| eight!(find_diagonal_in(part: &[u32], k: &Colour, excess: &[f32], diagonal: Out, inverse: Out)),
-    );
-}
-
-#[inline(always)]
-fn find_diagonal_in<L: Eight>(
-    groups: &[u32],
-    k: &Colour,
-    excess: &[f32],
-    diagonal: Out,
-    inverse: Out,
-) -> f64 {
-    for &group in groups {
-        let at = at_of(group);
-        // SAFETY: the group is one of the level's, and this task's own.
-        unsafe {
-            let mut d = load::<L>(excess, at).add(couplings(k, group)).to_array();
-            let mut inverses = [0.0; LANES];
-            for l in 0..LANES {
-                let cell = *inverse.at(at + l) > 0.0;
-                d[l] = if cell && d[l] >= f32::MIN_POSITIVE { d[l] } else { 0.0 };
-                inverses[l] = if d[l] > 0.0 { 1.0 / d[l] } else { 0.0 };
-            }
-            diagonal.write(at, &d);
-            inverse.write(at, &inverses);
-        }
-    }
-    0.0
-}
-
-/// Marks the groups that are [`UNIFORM`].
-pub(super) fn mark_uniform(groups: &mut [u32], k: [&Colour; 2], excess: &Split) {
-    let mark = |group: &mut u32| *group |= if is_uniform(*group, k, excess) { UNIFORM } else { 0 };
-    if groups.len() < PARALLEL {
-        groups.iter_mut().for_each(mark)
-    } else {
-        groups.par_iter_mut().for_each(mark)
-    }
-}
-
-fn is_uniform(group: u32, k: [&Colour; 2], excess: &Split) -> bool {
-    let at = at_of(group);
-    k.iter().zip(&excess.0).all(|(k, excess)| {
-        let odd = ((k.colour as u32 + group) & ODD_ROW) as usize;
-        let [row, layer] = k.stride;
-        let couplings = [
-            (k.own[0], at),
-            (k.own[1], at),
-            (k.own[2], at),
-            (k.other[0], at + odd - 1),
-            (k.other[1], at - row),
-            (k.other[2], at - layer),
-        ];
-        couplings.iter().all(|(v, at)| v[*at..at + LANES].iter().all(|c| *c == k.uniform))
-            && excess[at..at + LANES].iter().all(|e| *e == 0.0)
-    })
-}
-
-/// Sum of the couplings of the eight cells of a colour.
-///
-/// # Safety
-/// `group` must be one of the level that `k` belongs to.
-#[inline(always)]
-unsafe fn couplings<L: Eight>(k: &Colour, group: u32) -> L {
-    let at = at_of(group);
-    let odd = ((k.colour as u32 + group) & ODD_ROW) as usize;
-    let [row, layer] = k.stride;
-    // SAFETY: as in `neighbours`.
-    unsafe {
-        let x = load::<L>(k.own[0], at).add(load(k.other[0], at + odd - 1));
-        let y = load::<L>(k.own[1], at).add(load(k.other[1], at - row));
-        let z = load::<L>(k.own[2], at).add(load(k.other[2], at - layer));
-        x.add(y).add(z)
-    }
-}
-
-/// Where there is an excess, which is where [`spread`] starts from.
-pub(super) fn start_spreading(groups: &[u32], excess: &Split, seen: &mut Split) {
-    for &group in groups {
-        let at = at_of(group);
-        for c in 0..2 {
-            for l in at..at + LANES {
-                seen[c][l] = if excess[c][l] > 0.0 { 1.0 } else { 0.0 };
-            }
-        }
-    }
-}
-
-/// Spreads the news of an excess: a cell has seen one (1, else 0) if it has one itself or a neighbour has seen one. In
-/// sequence, so that the news crosses the box in one sweep along the order of groups; every other sweep goes against it.
-/// Returns how many cells have seen none yet.
-pub(super) fn spread(groups: &[u32], k: [&Colour; 2], sweep: usize, seen: &mut Split) -> usize {
-    let back = sweep.is_multiple_of(2);
-    let (k0, k1) = (k[0], k[1]);
-    eight!(spread_in(groups: &[u32], back: bool, k0: &Colour, k1: &Colour, seen: &mut Split)) as usize
-}
-
-#[inline(always)]
-fn spread_in<L: Eight>(groups: &[u32], back: bool, k0: &Colour, k1: &Colour, seen: &mut Split) -> f64 {
-    let mut loose = 0;
-    for i in 0..groups.len() {
-        let group = groups[if back { groups.len() - 1 - i } else { i }];
-        let at = at_of(group);
-        for (c, k) in [(0, k0), (1, k1)] {
-            // SAFETY: the group is one of the level's.
-            let news = unsafe { neighbours::<L>(k, &seen[1 - c], group) }.0.to_array();
-            for l in 0..LANES {
-                if k.inverse[at + l] > 0.0 {
-                    if news[l] > 0.0 {
-                        seen[c][at + l] = 1.0;
-                    }
-                    loose += usize::from(seen[c][at + l] == 0.0);
-                }
-            }
-        }
-    }
-    loose as f64
 }

@@ -5,6 +5,7 @@
 //! (no lane is wasted on a red-black sweep), and the two cells in a slot are those that coarsening joins.
 
 use super::kernels::{self, Colour, Split, at_of};
+use super::setup;
 
 /// Slots that are worked on at once.
 pub(super) const LANES: usize = 8;
@@ -230,7 +231,7 @@ impl Level {
         self.uniform = self.plus[0][0][middle + LANES / 2];
         let mut groups = std::mem::take(&mut self.groups);
         if self.uniform > 0.0 {
-            kernels::mark_uniform(&mut groups, [&self.colour(0), &self.colour(1)], &self.excess);
+            setup::mark_uniform(&mut groups, [&self.colour(0), &self.colour(1)], &self.excess);
         }
         for &group in groups.iter().filter(|group| **group & kernels::UNIFORM != 0) {
             self.counts[at_of(group) / LANES] += kernels::UNIFORM_COUNT;

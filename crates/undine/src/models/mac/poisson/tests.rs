@@ -172,11 +172,9 @@ fn naive(system: &System, b: &[f32], singular: &[usize]) -> (Vec<f64>, Vec<f64>)
     let n = b.len();
     let mut b: Vec<f64> = (0..n).map(|i| if label[i].is_some() { f64::from(b[i]) } else { 0.0 }).collect();
     let mut a = vec![vec![0.0; n]; n];
-    for j in 0..n {
-        let unit: Vec<f64> = (0..n).map(|i| f64::from(u8::from(i == j))).collect();
-        for (i, v) in product(system, &unit).into_iter().enumerate() {
-            a[i][j] = v;
-        }
+    for (j, row) in a.iter_mut().enumerate() {
+        // The matrix is symmetric: its columns are its rows.
+        *row = product(system, &(0..n).map(|i| f64::from(u8::from(i == j))).collect::<Vec<_>>());
     }
     for &s in singular {
         let cells: Vec<usize> = (0..n).filter(|i| label[*i] == Some(s)).collect();
