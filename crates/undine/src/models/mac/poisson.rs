@@ -74,6 +74,8 @@ pub struct Poisson {
     b: Split,
     /// Answer in double precision, a better one on trial, and what the conjugate gradient has added since the former.
     sure: [Vec<f64>; 2],
+    /// Whether the answer is other than 0; without, `sure` means nothing.
+    any: bool,
     trial: [Vec<f64>; 2],
     x: Split,
     p: Split,
@@ -96,6 +98,7 @@ impl Poisson {
             singular: Singular::default(),
             b: split(),
             sure: double(),
+            any: false,
             trial: double(),
             x: split(),
             p: split(),
@@ -156,14 +159,20 @@ impl Poisson {
         self.singular.find(system, level, &mut self.p);
         let finite = level.load_b(b, b_scale, &mut self.b);
         self.singular.project(self.b.both_mut(), |v| v as f32);
-        let guess = level.load_guess(p, scale, &mut self.sure);
-        self.singular.project(double(&mut self.sure), |v| v);
-        let mut report = self.iterate(guess, tolerance, most);
+        self.any = exchange::largest(p) > 0.0;
+        if self.any {
+            level.load_guess(p, scale, &mut self.sure);
+            self.singular.project(double(&mut self.sure), |v| v);
+        }
+        let mut report = self.iterate(tolerance, most);
         if !finite {
             report.residual = f64::INFINITY;
         }
-        self.singular.project(double(&mut self.sure), |v| v);
-        self.hierarchy.levels[0].store(&self.sure, scale.recip(), p);
+        p.fill(0.0);
+        if self.any {
+            self.singular.project(double(&mut self.sure), |v| v);
+            self.hierarchy.levels[0].store(&self.sure, scale.recip(), p);
+        }
         if self.broken {
             // Numbers that are not finite would come back from cells outside the next liquid: 0 · ∞ is not 0.
             *self = Poisson::new(system.size, system.periodic);
@@ -186,26 +195,23 @@ impl Poisson {
     }
 
     /// Conjugate gradient with residuals replaced now and then by true ones (van der Vorst and Ye 2000).
-    fn iterate(&mut self, guess: bool, tolerance: f64, most: usize) -> Report {
+    fn iterate(&mut self, tolerance: f64, most: usize) -> Report {
         let level = &self.hierarchy.levels[0];
         let norm = kernels::square(&level.groups, &self.b).sqrt();
         if norm == 0.0 {
-            self.sure.iter_mut().for_each(|v| v.fill(0.0));
+            self.any = false;
             return Report::default();
         }
         let goal = tolerance * norm;
         self.pq = 0.0;
         kernels::clear(&level.groups, &mut self.x);
         kernels::clear(&level.groups, &mut self.p);
-        let mut sure = if guess { self.improve() } else { f64::INFINITY };
-        if sure.is_nan() || sure > norm {
+        let mut sure = if self.any { self.improve() } else { f64::INFINITY };
+        if sure > norm {
             // No first guess, or one that is worse than none.
-            if guess {
-                self.sure.iter_mut().for_each(|v| v.fill(0.0));
-            }
+            (sure, self.any, self.broken) = (norm, false, false);
             let level = &mut self.hierarchy.levels[0];
             kernels::copy(&level.groups, &self.b, &mut level.b);
-            sure = norm;
         }
         let (mut iterations, mut before, mut failures) = (0, 0.0, 0);
         let mut drifted = true;
@@ -236,6 +242,7 @@ impl Poisson {
             failures = if now < 0.9 * sure { 0 } else { failures + 1 };
             if now < sure {
                 sure = now;
+                self.any = true;
                 std::mem::swap(&mut self.sure, &mut self.trial);
                 kernels::clear(&self.hierarchy.levels[0].groups, &mut self.x);
             }
@@ -270,7 +277,7 @@ impl Poisson {
     /// Puts the answer with what the conjugate gradient found on trial; the norm of its true residual.
     fn improve(&mut self) -> f64 {
         let level = &self.hierarchy.levels[0];
-        kernels::add(&level.groups, &self.sure, &self.x, &mut self.trial);
+        kernels::add(&level.groups, self.any.then_some(&self.sure), &self.x, &mut self.trial);
         let norm = self.residual();
         self.broken |= !norm.is_finite();
         if norm.is_finite() { norm } else { f64::INFINITY }

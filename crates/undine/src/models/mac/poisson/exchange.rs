@@ -27,9 +27,24 @@ pub(super) fn rows(size: [usize; 3], each: impl Fn(usize, usize) + Sync + Send) 
 
 /// The largest finite magnitude.
 pub(super) fn largest(v: &[f32]) -> f32 {
-    let greatest = |m: f32, v: &f32| if v.abs() > m && v.abs() <= f32::MAX { v.abs() } else { m };
-    let part = |v: &[f32]| v.iter().fold(0.0, greatest);
-    if v.len() < PARALLEL { part(v) } else { v.par_chunks(PARALLEL / 4).map(part).reduce(|| 0.0, f32::max) }
+    if v.len() < PARALLEL {
+        largest_of(v)
+    } else {
+        v.par_chunks(PARALLEL / 4).map(largest_of).reduce(|| 0.0, f32::max)
+    }
+}
+
+fn largest_of(v: &[f32]) -> f32 {
+    // Lanes of their own, so that the compiler may take them at once.
+    let mut most = [0.0f32; LANES];
+    let (groups, rest) = v.as_chunks::<LANES>();
+    for values in groups {
+        for l in 0..LANES {
+            let size = values[l].abs();
+            most[l] = if (size > most[l]) & (size <= f32::MAX) { size } else { most[l] };
+        }
+    }
+    rest.iter().map(|v| v.abs()).filter(|v| *v <= f32::MAX).chain(most).fold(0.0, f32::max)
 }
 
 fn unknown(diagonal: f32) -> bool {
@@ -224,31 +239,23 @@ impl Level {
         finite.into_inner()
     }
 
-    /// Takes the first guess, times a scale; whether there is one.
-    pub(super) fn load_guess(&self, given: &[f32], scale: f64, x: &mut [Vec<f64>; 2]) -> bool {
+    /// Takes the first guess, times a scale.
+    pub(super) fn load_guess(&self, given: &[f32], scale: f64, x: &mut [Vec<f64>; 2]) {
         let out = Wide::of(x);
-        let any = AtomicBool::new(false);
         self.each_group(|at, x, parity, here| {
             let given = window(Some(&given[here..here + self.size[0]]), x, 0.0);
-            let mut some = false;
             for (l, given) in given.into_iter().take(CELLS).enumerate() {
                 let colour = (l + parity) & 1;
                 let sound = given.abs() <= f32::MAX && self.inverse[colour][at + l / 2] > 0.0;
                 let value = if sound { f64::from(given) * scale } else { 0.0 };
-                some |= value != 0.0;
                 // SAFETY: the group is this thread's.
                 unsafe { *out.at(colour, at + l / 2) = value };
             }
-            if some {
-                any.store(true, Ordering::Relaxed);
-            }
         });
-        any.into_inner()
     }
 
-    /// Gives the answer back, 0 where there is no unknown.
+    /// Gives the answer back, where there are unknowns.
     pub(super) fn store(&self, x: &[Vec<f64>; 2], scale: f64, p: &mut [f32]) {
-        p.fill(0.0);
         let p = Out(p.as_mut_ptr());
         self.each_group(|at, x0, parity, here| {
             for l in 0..CELLS.min(self.size[0] - x0) {

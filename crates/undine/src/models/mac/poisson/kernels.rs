@@ -506,14 +506,15 @@ pub(super) fn dot(groups: &[u32], u: &Split, v: &Split) -> f64 {
     total
 }
 
-/// sum = v + x.
-pub(super) fn add(groups: &[u32], v: &[Vec<f64>; 2], x: &Split, sum: &mut [Vec<f64>; 2]) {
+/// sum = v + x, or x alone.
+pub(super) fn add(groups: &[u32], v: Option<&[Vec<f64>; 2]>, x: &Split, sum: &mut [Vec<f64>; 2]) {
     let out = Wide::of(sum);
     over(groups, |part| {
         for &group in part {
             for c in 0..2 {
                 let at = at_of(group);
-                for (l, (v, x)) in v[c][at..at + LANES].iter().zip(&x[c][at..at + LANES]).enumerate() {
+                for (l, x) in x[c][at..at + LANES].iter().enumerate() {
+                    let v = v.map_or(0.0, |v| v[c][at + l]);
                     // SAFETY: the group is one of the level's, and this task's own.
                     unsafe { *out.at(c, at + l) = v + f64::from(*x) };
                 }
