@@ -1,7 +1,9 @@
 //! Times the pressure solver of the MAC model alone: `cargo bench -p undine --bench pressure -- [TOLERANCE] [LARGEST]`.
 //!
 //! Boxes of 32³, 64³ and 128³ cells (up to LARGEST³), all full with a free surface on top, half full, and a dam break
-//! with cut cells: a column running out around a ball, with faces closed by the ball in part.
+//! with cut cells: a column running out around a ball, with faces closed by the ball in part. Beside it, up to 64³, the
+//! conjugate gradient with a modified incomplete Cholesky factor (MIC(0), Bridson's "Fluid Simulation for Computer
+//! Graphics"), which most liquid solvers have: its iterations grow with the grid, and its sweeps are serial.
 
 use std::time::Instant;
 
@@ -117,12 +119,23 @@ fn case(
     let mut solver = Poisson::new(size, system.periodic);
     let unknowns = system.diagonal.iter().filter(|d| **d > 0.0).count();
     let (mut best, mut report) = (f64::INFINITY, Default::default());
-    let begin = Instant::now();
-    while begin.elapsed().as_secs_f64() < 0.5 {
-        let mut p = vec![0.0; b.len()];
+    let mut p = vec![0.0; b.len()];
+    let (begin, mut rounds) = (Instant::now(), 0);
+    // The first round, with memory that was never touched, does not count.
+    while rounds < 4 || begin.elapsed().as_secs_f64() < 0.5 {
+        p.fill(0.0);
         let start = Instant::now();
         report = solver.solve(&system, &b, &mut p, tolerance, 200);
-        best = best.min(start.elapsed().as_secs_f64());
+        if rounds > 0 {
+            best = best.min(start.elapsed().as_secs_f64());
+        }
+        rounds += 1;
+    }
+    if size.iter().product::<usize>() <= 64 * 64 * 64 {
+        let start = Instant::now();
+        let iterations = mic(&system, &b, tolerance);
+        let spent = start.elapsed().as_secs_f64();
+        println!("MIC(0)     {size:?}: {:.3} ms, {iterations} iterations", spent * 1e3);
     }
     println!(
         "{name:10} {size:?}: {unknowns} unknowns, {:.3} ms, {:.1} ns per unknown, {} iterations, residual {:.1e}",
@@ -131,4 +144,81 @@ fn case(
         report.iterations,
         report.residual
     );
+}
+
+/// Iterations that the conjugate gradient takes with MIC(0); no axis is periodic.
+fn mic(system: &System, b: &[f32], tolerance: f64) -> usize {
+    const TAU: f32 = 0.97;
+    const SIGMA: f32 = 0.25;
+    let [nx, ny, _] = system.size;
+    let strides = [1, nx, nx * ny];
+    let cells: Vec<usize> = (0..b.len()).filter(|i| system.diagonal[*i] > 0.0).collect();
+    // Couplings to the cell before along each axis; those to + are 0 at the last cell and beside cells without liquid.
+    let before =
+        |i: usize, axis: usize| if i >= strides[axis] { system.plus[axis][i - strides[axis]] } else { 0.0 };
+    let mut inverse = vec![0.0f32; b.len()];
+    for &i in &cells {
+        let mut e = system.diagonal[i];
+        for (axis, stride) in strides.into_iter().enumerate() {
+            let c = before(i, axis);
+            if c > 0.0 {
+                let j = i - stride;
+                let others: f32 = (0..3).filter(|a| *a != axis).map(|a| system.plus[a][j]).sum();
+                e -= c * (c + TAU * others) * inverse[j] * inverse[j];
+            }
+        }
+        inverse[i] = if e < SIGMA * system.diagonal[i] { system.diagonal[i] } else { e }.sqrt().recip();
+    }
+    let dot = |u: &[f32], v: &[f32]| cells.iter().map(|i| f64::from(u[*i]) * f64::from(v[*i])).sum::<f64>();
+    let (mut x, mut r, mut p) = (vec![0.0f32; b.len()], b.to_vec(), vec![0.0f32; b.len()]);
+    let (mut z, mut q) = (vec![0.0f32; b.len()], vec![0.0f32; b.len()]);
+    let (goal, mut last) = (tolerance * dot(b, b).sqrt(), f64::INFINITY);
+    for iteration in 0..5000 {
+        if dot(&r, &r).sqrt() <= goal {
+            return iteration;
+        }
+        for &i in &cells {
+            let mut t = r[i];
+            for axis in 0..3 {
+                let c = before(i, axis);
+                if c > 0.0 {
+                    t += c * inverse[i - strides[axis]] * q[i - strides[axis]];
+                }
+            }
+            q[i] = t * inverse[i];
+        }
+        for &i in cells.iter().rev() {
+            let mut t = q[i];
+            for axis in 0..3 {
+                let c = system.plus[axis][i];
+                if c > 0.0 {
+                    t += c * inverse[i] * z[i + strides[axis]];
+                }
+            }
+            z[i] = t * inverse[i];
+        }
+        let rz = dot(&r, &z);
+        let beta = (rz / last) as f32;
+        last = rz;
+        cells.iter().for_each(|i| p[*i] = z[*i] + beta * p[*i]);
+        for &i in &cells {
+            let mut t = system.diagonal[i] * p[i];
+            for axis in 0..3 {
+                let (minus, plus) = (before(i, axis), system.plus[axis][i]);
+                if minus > 0.0 {
+                    t -= minus * p[i - strides[axis]];
+                }
+                if plus > 0.0 {
+                    t -= plus * p[i + strides[axis]];
+                }
+            }
+            q[i] = t;
+        }
+        let alpha = (rz / dot(&p, &q)) as f32;
+        for &i in &cells {
+            x[i] += alpha * p[i];
+            r[i] -= alpha * q[i];
+        }
+    }
+    5000
 }

@@ -14,8 +14,10 @@ mod exchange;
 mod hierarchy;
 mod kernels;
 mod level;
+mod setup;
 #[cfg(test)]
 mod tests;
+mod transfer;
 
 use components::Singular;
 use hierarchy::Hierarchy;
@@ -52,9 +54,17 @@ pub struct Report {
 /// longer trusted.
 const TRUST: f64 = 1e-4;
 
-/// New starts of the conjugate gradient where it breaks down, and after how many of them the diagonal takes the place of the cycle.
-const RESTARTS: usize = 6;
-const CYCLES: usize = 2;
+/// Iterations after which the residual is taken in double precision anyway.
+const REPLACE: usize = 16;
+
+/// Part by which it may then differ from that carried on in single precision.
+const DRIFT: f64 = 0.01;
+
+/// How often in a row it may then be no better.
+const PATIENCE: usize = 4;
+
+/// Iterations after which r is freed of the mean that rounding gives it in components without hold: there is no p for it.
+const CLEAN: usize = 4;
 
 /// Solver that keeps its memory from one solution to the next (but no numbers: the answer depends only on what is
 /// given).
@@ -64,12 +74,16 @@ pub struct Poisson {
     b: Split,
     /// Answer in double precision, a better one on trial, and what the conjugate gradient has added since the former.
     sure: [Vec<f64>; 2],
+    /// Whether the answer is other than 0; without, `sure` means nothing.
+    any: bool,
     trial: [Vec<f64>; 2],
     x: Split,
     p: Split,
     q: Split,
     /// p · q of the last step.
     pq: f64,
+    /// Something was not finite.
+    broken: bool,
 }
 
 impl Poisson {
@@ -84,11 +98,13 @@ impl Poisson {
             singular: Singular::default(),
             b: split(),
             sure: double(),
+            any: false,
             trial: double(),
             x: split(),
             p: split(),
             q: split(),
             pq: 0.0,
+            broken: false,
         }
     }
 
@@ -143,14 +159,24 @@ impl Poisson {
         self.singular.find(system, level, &mut self.p);
         let finite = level.load_b(b, b_scale, &mut self.b);
         self.singular.project(self.b.both_mut(), |v| v as f32);
-        let guess = level.load_guess(p, scale, &mut self.sure);
-        self.singular.project(double(&mut self.sure), |v| v);
-        let mut report = self.iterate(guess, tolerance, most);
+        self.any = exchange::largest(p) > 0.0;
+        if self.any {
+            level.load_guess(p, scale, &mut self.sure);
+            self.singular.project(double(&mut self.sure), |v| v);
+        }
+        let mut report = self.iterate(tolerance, most);
         if !finite {
             report.residual = f64::INFINITY;
         }
-        self.singular.project(double(&mut self.sure), |v| v);
-        self.hierarchy.levels[0].store(&self.sure, scale.recip(), p);
+        p.fill(0.0);
+        if self.any {
+            self.singular.project(double(&mut self.sure), |v| v);
+            self.hierarchy.levels[0].store(&self.sure, scale.recip(), p);
+        }
+        if self.broken {
+            // Numbers that are not finite would come back from cells outside the next liquid: 0 · ∞ is not 0.
+            *self = Poisson::new(system.size, system.periodic);
+        }
         report
     }
 
@@ -160,7 +186,7 @@ impl Poisson {
         level.wrap_double(&mut self.trial);
         let mut square = 0.0;
         for c in 0..2 {
-            let k = Colour::of(&level.plus, &level.diagonal, &level.inverse, level.stride, c);
+            let k = Colour::of(&level.plus, &level.diagonal, &level.inverse, level.stride, level.uniform, c);
             let x = [&self.trial[c][..], &self.trial[1 - c][..]];
             square += kernels::residual(&level.groups, &k, &level.excess[c], &self.b[c], x, &mut level.b[c]);
         }
@@ -169,88 +195,65 @@ impl Poisson {
     }
 
     /// Conjugate gradient with residuals replaced now and then by true ones (van der Vorst and Ye 2000).
-    fn iterate(&mut self, guess: bool, tolerance: f64, most: usize) -> Report {
+    fn iterate(&mut self, tolerance: f64, most: usize) -> Report {
         let level = &self.hierarchy.levels[0];
         let norm = kernels::square(&level.groups, &self.b).sqrt();
         if norm == 0.0 {
-            self.sure.iter_mut().for_each(|v| v.fill(0.0));
+            self.any = false;
             return Report::default();
         }
         let goal = tolerance * norm;
         self.pq = 0.0;
         kernels::clear(&level.groups, &mut self.x);
         kernels::clear(&level.groups, &mut self.p);
-        let mut sure = if guess { self.improve() } else { f64::INFINITY };
-        if sure.is_nan() || sure > norm {
+        let mut sure = if self.any { self.improve() } else { f64::INFINITY };
+        if sure > norm {
             // No first guess, or one that is worse than none.
-            self.sure.iter_mut().for_each(|v| v.fill(0.0));
+            (sure, self.any, self.broken) = (norm, false, false);
             let level = &mut self.hierarchy.levels[0];
             kernels::copy(&level.groups, &self.b, &mut level.b);
-            sure = norm;
         }
-        let (mut iterations, mut before) = (0, 0.0);
-        let mut replaced = true;
-        let mut restarts = 0;
-        while sure > goal && iterations < most {
+        let (mut iterations, mut before, mut failures) = (0, 0.0, 0);
+        let mut drifted = true;
+        while sure > goal && iterations < most && failures < PATIENCE {
             let aim = goal.max(TRUST * sure);
-            let mut broken = false;
+            let until = most.min(iterations + REPLACE);
             let mut left = sure;
-            while left > aim && iterations < most {
-                let rz = if restarts > CYCLES { self.scale() } else { self.hierarchy.cycle() };
-                let beta = match replaced {
-                    false => rz / before,
-                    true => self.turn_after_replacement(rz),
-                };
-                replaced = false;
-                match self.step(rz, beta) {
-                    Some(norm) => left = norm,
-                    None => {
-                        broken = true;
-                        break;
-                    }
-                }
+            while left > aim && iterations < until {
+                let rz = self.hierarchy.cycle();
+                let beta = if drifted { self.turn_after_drift(rz) } else { rz / before };
+                drifted = false;
+                let Some(norm) = self.step(rz, beta) else { break };
+                left = norm;
                 before = rz;
                 iterations += 1;
+                if iterations % CLEAN == 0 && self.singular.any() {
+                    let level = &mut self.hierarchy.levels[0];
+                    self.singular.project(level.b.both_mut(), |v| v as f32);
+                    left = kernels::square(&level.groups, &level.b).sqrt();
+                }
             }
             let now = self.improve();
-            replaced = true;
-            let better = now < sure;
-            if better {
-                broken |= now > 0.5 * sure;
-                sure = now;
-                std::mem::swap(&mut self.sure, &mut self.trial);
+            if self.broken {
+                break;
             }
-            kernels::clear(&self.hierarchy.levels[0].groups, &mut self.x);
-            if broken || !better {
-                // Closed vessels with faces of very different mobility: the cycle is then not quite symmetric in single precision.
-                restarts += 1;
-                if restarts > RESTARTS {
-                    break;
-                }
-                self.pq = 0.0;
-                kernels::clear(&self.hierarchy.levels[0].groups, &mut self.p);
-                if !better {
-                    self.improve();
-                }
+            drifted = (now - left).abs() > DRIFT * now;
+            // Residuals of the conjugate gradient may grow for a while.
+            failures = if now < 0.9 * sure { 0 } else { failures + 1 };
+            if now < sure {
+                sure = now;
+                self.any = true;
+                std::mem::swap(&mut self.sure, &mut self.trial);
+                kernels::clear(&self.hierarchy.levels[0].groups, &mut self.x);
             }
         }
         Report { iterations, residual: sure / norm }
     }
 
-    /// z = r / diagonal in x of the finest level, instead of a cycle; r·z.
-    fn scale(&mut self) -> f64 {
-        let level = &mut self.hierarchy.levels[0];
-        for c in 0..2 {
-            for ((z, r), inverse) in level.x[c].iter_mut().zip(&level.b[c]).zip(&level.inverse[c]) {
-                *z = r * inverse;
-            }
-        }
-        kernels::dot(&level.groups, &level.x, &level.b)
-    }
-
-    /// β after the residual was replaced, on which the usual form relies: p turns away from its last direction, unless
-    /// that is where the replaced residual points (then the last step was not exact, and must be repeated).
-    fn turn_after_replacement(&self, rz: f64) -> f64 {
+    /// β after the residual was replaced by one that differs, as the usual form relies on the former: p turns away from
+    /// its last direction, unless that is where the new residual points (then the last step was not exact, and must be
+    /// repeated).
+    fn turn_after_drift(&self, rz: f64) -> f64 {
         let level = &self.hierarchy.levels[0];
         let zq = kernels::dot(&level.groups, &level.x, &self.q);
         if zq * zq < 0.1 * self.pq * rz { -zq / self.pq } else { 0.0 }
@@ -264,6 +267,7 @@ impl Poisson {
         self.pq = kernels::apply(&level.groups, [&level.colour(0), &level.colour(1)], &self.p, &mut self.q);
         let alpha = (rz / self.pq) as f32;
         if !(rz > 0.0 && self.pq > 0.0 && alpha.is_finite()) {
+            self.broken |= !(rz.is_finite() && self.pq.is_finite());
             return None;
         }
         let square = kernels::advance(&level.groups, alpha, &self.p, &self.q, &mut self.x, &mut level.b);
@@ -273,10 +277,9 @@ impl Poisson {
     /// Puts the answer with what the conjugate gradient found on trial; the norm of its true residual.
     fn improve(&mut self) -> f64 {
         let level = &self.hierarchy.levels[0];
-        for c in 0..2 {
-            kernels::add(&level.groups, &self.sure[c], &self.x[c], &mut self.trial[c]);
-        }
+        kernels::add(&level.groups, self.any.then_some(&self.sure), &self.x, &mut self.trial);
         let norm = self.residual();
+        self.broken |= !norm.is_finite();
         if norm.is_finite() { norm } else { f64::INFINITY }
     }
 }

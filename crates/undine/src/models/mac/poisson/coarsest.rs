@@ -50,8 +50,8 @@ impl Coarsest {
         for (i, &(c, at)) in self.cells.iter().enumerate() {
             // Excess and couplings, not the rounded diagonal: a component without hold must be singular.
             self.factor[i * n + i] += f64::from(level.excess[c][at]);
-            for axis in 0..3 {
-                let seam = if ends[i][axis] { f64::from(level.seam(axis)) } else { 1.0 };
+            for (axis, end) in ends[i].into_iter().enumerate() {
+                let seam = if end { f64::from(level.seam(axis)) } else { 1.0 };
                 let coupling = f64::from(level.plus[axis][c][at]) / seam;
                 if coupling > 0.0 {
                     let there = level.next(c, at, axis);

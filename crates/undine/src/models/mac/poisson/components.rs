@@ -1,8 +1,9 @@
 //! Connected components that nothing holds: their pressure is known only up to a constant.
 
 use super::System;
-use super::kernels::{self, Split};
+use super::kernels::Split;
 use super::level::Level;
+use super::setup;
 
 /// Sweeps after which cells that no free surface was seen from are taken for suspects.
 const SWEEPS: usize = 6;
@@ -26,18 +27,13 @@ impl Singular {
         self.cells.clear();
         self.ends.clear();
         // In most liquids the free surface is seen straight up or sideways: a few sweeps back and forth show that all is held.
+        setup::start_spreading(&level.groups, &level.excess, seen);
         for sweep in 0..SWEEPS {
-            let loose = kernels::spread(
-                &level.groups,
-                [&level.colour(0), &level.colour(1)],
-                &level.excess,
-                sweep,
-                seen,
-            );
+            level.wrap_vector(seen);
+            let loose = setup::spread(&level.groups, [&level.colour(0), &level.colour(1)], sweep, seen);
             if loose == 0 {
                 return;
             }
-            level.wrap_vector(seen);
         }
         let [nx, ny, nz] = level.size;
         self.mark.clear();
@@ -57,6 +53,11 @@ impl Singular {
                 self.flood(system, level, start);
             }
         }
+    }
+
+    /// Whether there are any.
+    pub(super) fn any(&self) -> bool {
+        !self.ends.is_empty()
     }
 
     /// Collects the component of a cell, and keeps it if nothing holds it.

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rayon::prelude::*;
 
 use super::System;
-use super::kernels::{Out, Split};
+use super::kernels::{Out, Split, Wide, eight};
 use super::level::{LANES, Level};
+use crate::simd::{Eight, Portable};
 
 /// An excess below this part of the diagonal is the rounding of the diagonal.
 const ROUNDING: f32 = 1e-6;
@@ -26,9 +27,24 @@ pub(super) fn rows(size: [usize; 3], each: impl Fn(usize, usize) + Sync + Send) 
 
 /// The largest finite magnitude.
 pub(super) fn largest(v: &[f32]) -> f32 {
-    let greatest = |m: f32, v: &f32| if v.abs() > m && v.abs() <= f32::MAX { v.abs() } else { m };
-    let part = |v: &[f32]| v.iter().fold(0.0, greatest);
-    if v.len() < PARALLEL { part(v) } else { v.par_chunks(PARALLEL / 4).map(part).reduce(|| 0.0, f32::max) }
+    if v.len() < PARALLEL {
+        largest_of(v)
+    } else {
+        v.par_chunks(PARALLEL / 4).map(largest_of).reduce(|| 0.0, f32::max)
+    }
+}
+
+fn largest_of(v: &[f32]) -> f32 {
+    // Lanes of their own, so that the compiler may take them at once.
+    let mut most = [0.0f32; LANES];
+    let (groups, rest) = v.as_chunks::<LANES>();
+    for values in groups {
+        for l in 0..LANES {
+            let size = values[l].abs();
+            most[l] = if (size > most[l]) & (size <= f32::MAX) { size } else { most[l] };
+        }
+    }
+    rest.iter().map(|v| v.abs()).filter(|v| *v <= f32::MAX).chain(most).fold(0.0, f32::max)
 }
 
 fn unknown(diagonal: f32) -> bool {
@@ -64,94 +80,139 @@ pub(super) fn deal(values: &[f32; CELLS], parity: usize, out: [Out; 2], at: usiz
     }
 }
 
-/// The couplings of which both ends are unknowns, times a scale.
-#[inline(always)]
-fn couplings(plus: &[f32; CELLS + 1], own: &[f32], next: &[f32], scale: f32) -> [f32; CELLS] {
-    let mut out = [0.0; CELLS];
-    for l in 0..CELLS {
-        let sound = unknown(own[l]) & unknown(next[l]) & (plus[l] > 0.0) & (plus[l] <= f32::MAX);
-        out[l] = if sound { plus[l] * scale } else { 0.0 };
+/// What the threads need to take the matrix.
+struct Loading<'a> {
+    system: &'a System,
+    scale: f32,
+    level: &'a Level,
+    plus: [[Out; 2]; 3],
+    diagonal: [Out; 2],
+    inverse: [Out; 2],
+    excess: [Out; 2],
+    counts: Counts,
+}
+
+/// Counts by group, of which each thread changes its own.
+#[derive(Clone, Copy)]
+pub(super) struct Counts(*mut u8);
+
+// SAFETY: no two threads have the same group.
+unsafe impl Send for Counts {}
+// SAFETY: as above.
+unsafe impl Sync for Counts {}
+
+impl Counts {
+    pub(super) fn of(counts: &mut [u8]) -> Self {
+        Counts(counts.as_mut_ptr())
     }
-    out
+
+    /// The count of the group that begins at a slot.
+    ///
+    /// # Safety
+    /// It must be one of the level's, and the caller's own.
+    #[inline(always)]
+    pub(super) unsafe fn at(self, at: usize) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        unsafe { self.0.add(at / LANES) }
+    }
+}
+
+impl Loading<'_> {
+    /// The diagonal of the row of cells behind one along an axis.
+    #[inline(always)]
+    fn behind(&self, here: usize, axis: usize, at: usize, stride: usize) -> Option<&[f32]> {
+        let first = match at + 1 < self.level.size[axis] {
+            true => here + stride,
+            false if self.level.periodic[axis] && at > 0 => here - at * stride,
+            false => return None,
+        };
+        Some(&self.system.diagonal[first..first + self.level.size[0]])
+    }
+}
+
+#[inline(always)]
+#[allow(clippy::extra_unused_type_parameters)] // entered through `eight!`, for its instructions
+fn load_row<L: Eight>(job: &Loading, y: usize, z: usize) -> f64 {
+    let (level, system, scale) = (job.level, job.system, job.scale);
+    let [nx, ny, _] = level.size;
+    let here = (z * ny + y) * nx;
+    let own = &system.diagonal[here..here + nx];
+    let (next_y, next_z) = (job.behind(here, 1, y, nx), job.behind(here, 2, z, nx * ny));
+    let wrap = if level.periodic[0] && nx > 1 { own[0] } else { 0.0 };
+    let parity = (y + z) & 1;
+    for (group, x) in (0..nx).step_by(CELLS).enumerate() {
+        let at = level.row(y, z) + group * LANES;
+        let cells = CELLS.min(nx - x);
+        let d = window(Some(own), x, wrap);
+        let mut found = 0;
+        for d in &d[..cells] {
+            found += u8::from(unknown(*d));
+        }
+        // SAFETY: the group is this row's.
+        unsafe {
+            let count = job.counts.at(at);
+            if found == 0 && *count == 0 {
+                continue;
+            }
+            *count = found;
+        }
+        let mut rest = [0.0; CELLS];
+        rest[..cells].copy_from_slice(&d[..cells]);
+        let mut next = [0.0; CELLS];
+        next.copy_from_slice(&d[1..]);
+        for axis in 0..3 {
+            if axis > 0 {
+                next.copy_from_slice(&window([next_y, next_z][axis - 1], x, 0.0)[..CELLS]);
+            }
+            let given = window(Some(&system.plus[axis][here..here + nx]), x, 0.0);
+            let mut taken = [0.0; CELLS];
+            for l in 0..CELLS {
+                let sound = unknown(d[l]) & unknown(next[l]) & (given[l] > 0.0) & (given[l] <= f32::MAX);
+                taken[l] = if sound { given[l] * scale } else { 0.0 };
+            }
+            let (end, seam) = ([nx, y + 1, z + 1][axis] == level.size[axis], level.seam(axis));
+            if end && seam > 1.0 {
+                let doubled = if axis > 0 {
+                    0..CELLS
+                } else {
+                    cells - 1..if nx - x <= CELLS { cells } else { cells - 1 }
+                };
+                for c in &mut taken[doubled] {
+                    *c *= seam;
+                }
+            }
+            if level.size[axis] == 1 && level.periodic[axis] {
+                // Each cell is coupled with itself from both sides.
+                for l in 0..CELLS {
+                    rest[l] -= if given[l] > 0.0 { 2.0 * given[l] } else { 0.0 };
+                }
+            }
+            deal(&taken, parity, job.plus[axis], at);
+        }
+        let (mut inverses, mut rounding) = ([0.0; CELLS], [0.0; CELLS]);
+        for l in 0..CELLS {
+            let value = rest[l] * scale;
+            let sound = unknown(d[l]) & (f32::MIN_POSITIVE..=f32::MAX).contains(&value);
+            rest[l] = if sound { value } else { 0.0 };
+            inverses[l] = if sound { 1.0 / value } else { 0.0 };
+            rounding[l] = if sound { ROUNDING * d[l] * scale } else { 0.0 };
+        }
+        deal(&rest, parity, job.diagonal, at);
+        deal(&inverses, parity, job.inverse, at);
+        deal(&rounding, parity, job.excess, at);
+    }
+    0.0
 }
 
 impl Level {
     /// Takes the matrix, times a scale, and finds where unknowns are.
     pub(super) fn load(&mut self, system: &System, scale: f32) {
-        let [nx, ny, _] = self.size;
         let plus = self.plus.each_mut().map(|p| p.out());
         let (diagonal, inverse, excess) = (self.diagonal.out(), self.inverse.out(), self.excess.out());
-        let counts = self.counts.as_mut_ptr() as usize;
-        let level = &*self;
-        // The row of cells behind one along an axis.
-        let behind = |here: usize, axis: usize, at: usize, stride: usize| {
-            let first = match at + 1 < level.size[axis] {
-                true => here + stride,
-                false if level.periodic[axis] && at > 0 => here - at * stride,
-                false => return None,
-            };
-            Some(&system.diagonal[first..first + nx])
-        };
+        let counts = Counts::of(&mut self.counts);
+        let job = &Loading { system, scale, level: self, plus, diagonal, inverse, excess, counts };
         rows(self.size, |y, z| {
-            let here = (z * ny + y) * nx;
-            let own = &system.diagonal[here..here + nx];
-            let (next_y, next_z) = (behind(here, 1, y, nx), behind(here, 2, z, nx * ny));
-            let wrap = if level.periodic[0] && nx > 1 { own[0] } else { 0.0 };
-            let parity = (y + z) & 1;
-            for (group, x) in (0..nx).step_by(CELLS).enumerate() {
-                let at = level.row(y, z) + group * LANES;
-                // SAFETY: one count for each group, and the group is this row's.
-                let count = unsafe { &mut *(counts as *mut u8).add(at / LANES) };
-                let d = window(Some(own), x, wrap);
-                let found = d[..CELLS.min(nx - x)].iter().filter(|d| unknown(**d)).count() as u8;
-                if found == 0 && *count == 0 {
-                    continue;
-                }
-                *count = found;
-                let mut rest = [0.0; CELLS];
-                rest.copy_from_slice(&d[..CELLS]);
-                for (axis, next) in [Some(&d[1..]), None, None].into_iter().enumerate() {
-                    let rows = [None, next_y, next_z][axis].map(|row| window(Some(row), x, 0.0));
-                    let given = window(Some(&system.plus[axis][here..here + nx]), x, 0.0);
-                    let next = match (next, &rows) {
-                        (Some(next), _) => next,
-                        (None, Some(rows)) => &rows[..],
-                        (None, None) => &[0.0; CELLS][..],
-                    };
-                    let mut taken = couplings(&given, &d, next, scale);
-                    let end = [nx, y + 1, z + 1][axis];
-                    if end == level.size[axis] && level.seam(axis) > 1.0 {
-                        match axis {
-                            0 if nx - x <= CELLS => taken[nx - 1 - x] *= level.seam(0),
-                            0 => {}
-                            _ => taken.iter_mut().for_each(|c| *c *= level.seam(axis)),
-                        }
-                    }
-                    if level.size[axis] == 1 && level.periodic[axis] {
-                        // Each cell is coupled with itself from both sides.
-                        for l in 0..CELLS {
-                            rest[l] -= if given[l] > 0.0 { 2.0 * given[l] } else { 0.0 };
-                        }
-                    }
-                    deal(&taken, parity, plus[axis], at);
-                }
-                let (mut inverses, mut rounding) = ([0.0; CELLS], [0.0; CELLS]);
-                for l in 0..CELLS {
-                    let value = rest[l] * scale;
-                    let sound = unknown(d[l]) & unknown(value) & (value >= f32::MIN_POSITIVE);
-                    rest[l] = if sound { value } else { 0.0 };
-                    inverses[l] = if sound { 1.0 / value } else { 0.0 };
-                    rounding[l] = if sound { ROUNDING * d[l] * scale } else { 0.0 };
-                }
-                // The slot after the last cell may be a ghost's, whose own diagonal the window has there.
-                if nx - x < CELLS {
-                    rest[nx - x..].fill(0.0);
-                    inverses[nx - x..].fill(0.0);
-                }
-                deal(&rest, parity, diagonal, at);
-                deal(&inverses, parity, inverse, at);
-                deal(&rounding, parity, excess, at);
-            }
+            eight!(load_row(job: &Loading, y: usize, z: usize));
         });
         self.list_groups();
     }
@@ -164,11 +225,11 @@ impl Level {
             let given = window(Some(&given[here..here + self.size[0]]), x, 0.0);
             let mut values = [0.0; CELLS];
             let mut sound = true;
-            for l in 0..CELLS {
+            for (l, (value, given)) in values.iter_mut().zip(given).enumerate() {
                 let is_unknown = self.inverse[(l + parity) & 1][at + l / 2] > 0.0;
-                let fine = given[l].abs() <= f32::MAX;
+                let fine = given.abs() <= f32::MAX;
                 sound &= fine | !is_unknown;
-                values[l] = if fine & is_unknown { given[l] * scale } else { 0.0 };
+                *value = if fine & is_unknown { given * scale } else { 0.0 };
             }
             deal(&values, parity, out, at);
             if !sound {
@@ -178,31 +239,23 @@ impl Level {
         finite.into_inner()
     }
 
-    /// Takes the first guess, times a scale; whether there is one.
-    pub(super) fn load_guess(&self, given: &[f32], scale: f64, x: &mut [Vec<f64>; 2]) -> bool {
+    /// Takes the first guess, times a scale.
+    pub(super) fn load_guess(&self, given: &[f32], scale: f64, x: &mut [Vec<f64>; 2]) {
         let out = Wide::of(x);
-        let any = AtomicBool::new(false);
         self.each_group(|at, x, parity, here| {
             let given = window(Some(&given[here..here + self.size[0]]), x, 0.0);
-            let mut some = false;
-            for l in 0..CELLS {
+            for (l, given) in given.into_iter().take(CELLS).enumerate() {
                 let colour = (l + parity) & 1;
-                let sound = given[l].abs() <= f32::MAX && self.inverse[colour][at + l / 2] > 0.0;
-                let value = if sound { f64::from(given[l]) * scale } else { 0.0 };
-                some |= value != 0.0;
+                let sound = given.abs() <= f32::MAX && self.inverse[colour][at + l / 2] > 0.0;
+                let value = if sound { f64::from(given) * scale } else { 0.0 };
                 // SAFETY: the group is this thread's.
                 unsafe { *out.at(colour, at + l / 2) = value };
             }
-            if some {
-                any.store(true, Ordering::Relaxed);
-            }
         });
-        any.into_inner()
     }
 
-    /// Gives the answer back, 0 where there is no unknown.
+    /// Gives the answer back, where there are unknowns.
     pub(super) fn store(&self, x: &[Vec<f64>; 2], scale: f64, p: &mut [f32]) {
-        p.fill(0.0);
         let p = Out(p.as_mut_ptr());
         self.each_group(|at, x0, parity, here| {
             for l in 0..CELLS.min(self.size[0] - x0) {
@@ -228,26 +281,5 @@ impl Level {
                 }
             }
         });
-    }
-}
-
-/// Vectors in double precision that threads write to at groups of their own.
-struct Wide([*mut f64; 2]);
-
-// SAFETY: no two threads have the same group.
-unsafe impl Send for Wide {}
-// SAFETY: as above.
-unsafe impl Sync for Wide {}
-
-impl Wide {
-    fn of([red, black]: &mut [Vec<f64>; 2]) -> Self {
-        Wide([red.as_mut_ptr(), black.as_mut_ptr()])
-    }
-
-    /// # Safety
-    /// The slot must lie in the vector and be the caller's own.
-    unsafe fn at(&self, colour: usize, at: usize) -> *mut f64 {
-        // SAFETY: the caller's promise.
-        unsafe { self.0[colour].add(at) }
     }
 }

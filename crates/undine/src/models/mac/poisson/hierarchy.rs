@@ -6,9 +6,11 @@
 //! are those of the fine one: a coarse cell is held by the free surface as much as its cells are.
 
 use super::coarsest::{Coarsest, MOST};
-use super::exchange::{CELLS, deal, rows};
-use super::kernels::{self, Colour, Transfer};
+use super::exchange::{CELLS, Counts, deal, rows};
+use super::kernels::{self, Colour, at_of};
 use super::level::{LANES, Level};
+use super::setup;
+use super::transfer::{self, Transfer};
 
 /// Constant interpolation makes the coarse problem too stiff, twice in the limit of smooth answers: its corrections are
 /// lengthened. (The preconditioner stays positive for any factor, see `Hierarchy::cycle`.)
@@ -43,6 +45,7 @@ impl Hierarchy {
         fine.load_seams();
         fine.wrap_plus();
         fine.find_excess();
+        fine.find_uniform();
         while self.levels[self.depth - 1].unknowns > MOST && self.depth < self.levels.len() {
             let (fine, coarse) = self.levels.split_at_mut(self.depth);
             coarsen(&fine[self.depth - 1], &mut coarse[0]);
@@ -77,16 +80,16 @@ impl Hierarchy {
             fine.relax(1);
         }
         // The residual is 0 in the cells swept last.
-        let transfer = transfer(fine, coarse);
+        let between = between(fine, coarse);
         for c in 0..if two_coloured { 1 } else { 2 } {
             let (k, x) = (fine.colour(c), [&fine.x[c][..], &fine.x[1 - c][..]]);
-            kernels::restrict(&coarse.groups, &transfer, &k, &fine.b[c], x, c > 0, &mut coarse.b);
+            transfer::restrict(&coarse.groups, &between, &k, &fine.b[c], x, c > 0, &mut coarse.b);
         }
         self.cycle_from(l + 1);
         let (fine, coarse) = self.levels.split_at_mut(l + 1);
         let (fine, coarse) = (&mut fine[l], &coarse[0]);
         for c in 0..if two_coloured { 1 } else { 2 } {
-            kernels::prolong(&fine.groups, &fine.parents, OVERCORRECTION, &coarse.x, &mut fine.x[c]);
+            transfer::prolong(&fine.groups, &fine.parents, OVERCORRECTION, &coarse.x, &mut fine.x[c]);
         }
         fine.wrap_x();
         for _ in 1..sweeps {
@@ -97,8 +100,9 @@ impl Hierarchy {
     }
 }
 
-fn transfer(fine: &Level, coarse: &Level) -> Transfer {
+fn between<'a>(fine: &'a Level, coarse: &Level) -> Transfer<'a> {
     Transfer {
+        counts: &fine.counts,
         fine: [fine.size[1], fine.size[2]],
         slots: fine.stride[0] - LANES,
         fine_stride: fine.stride,
@@ -111,7 +115,7 @@ impl Level {
     fn relax(&mut self, c: usize) -> f64 {
         let [red, black] = &mut self.x.0;
         let (x, from) = if c == 0 { (red, &*black) } else { (black, &*red) };
-        let k = Colour::of(&self.plus, &self.diagonal, &self.inverse, self.stride, c);
+        let k = Colour::of(&self.plus, &self.diagonal, &self.inverse, self.stride, self.uniform, c);
         let dot = kernels::relax(&self.groups, &k, &self.b[c], from, x);
         self.wrap_x();
         dot
@@ -122,7 +126,7 @@ impl Level {
         if !two_coloured {
             self.x.fill(0.0);
         }
-        let k = Colour::of(&self.plus, &self.diagonal, &self.inverse, self.stride, 0);
+        let k = Colour::of(&self.plus, &self.diagonal, &self.inverse, self.stride, self.uniform, 0);
         kernels::relax_from_zero(&self.groups, &k, &self.b[0], &mut self.x[0]);
         self.wrap_x();
         self.relax(1);
@@ -164,8 +168,8 @@ impl Level {
     /// What the diagonal has above the couplings, if more than `excess` has so far: the rounding of the diagonal.
     fn find_excess(&mut self) {
         for c in 0..2 {
-            let k = Colour::of(&self.plus, &self.diagonal, &self.inverse, self.stride, c);
-            kernels::find_excess(&self.groups, &k, &mut self.excess[c]);
+            let k = Colour::of(&self.plus, &self.diagonal, &self.inverse, self.stride, self.uniform, c);
+            setup::find_excess(&self.groups, &k, &mut self.excess[c]);
         }
     }
 }
@@ -176,14 +180,14 @@ fn coarsen(fine: &Level, coarse: &mut Level) {
     let seam: [f32; 3] = std::array::from_fn(|axis| coarse.seam(axis) / fine.seam(axis));
     let plus = coarse.plus.each_mut().map(|p| p.out());
     let (excess, inverse) = (coarse.excess.out(), coarse.inverse.out());
-    let counts = coarse.counts.as_mut_ptr() as usize;
+    let counts = Counts::of(&mut coarse.counts);
     let shape = &*coarse;
     rows(coarse.size, |y, z| {
         let (ys, zs) = (2 * y..(2 * y + 2).min(fine.size[1]), 2 * z..(2 * z + 2).min(fine.size[2]));
         for (group, x) in (0..nx).step_by(CELLS).enumerate() {
             let at = shape.row(y, z) + group * LANES;
-            // SAFETY: one count for each group, and the group is this row's.
-            let count = unsafe { &mut *(counts as *mut u8).add(at / LANES) };
+            // SAFETY: the group is this row's.
+            let count = unsafe { &mut *counts.at(at) };
             // Up to two groups in each of the fine rows.
             let halves = if x + LANES < nx { 2 } else { 1 };
             let (mut sums, mut hold, mut found) = ([[0.0f32; CELLS]; 3], [0.0f32; CELLS], false);
@@ -239,15 +243,16 @@ fn coarsen(fine: &Level, coarse: &mut Level) {
     let (diagonal, inverse) = (coarse.diagonal.out(), coarse.inverse.out());
     for c in 0..2 {
         let k = coarse.colour(c);
-        kernels::find_diagonal(&coarse.groups, &k, &coarse.excess[c], diagonal[c], inverse[c]);
+        setup::find_diagonal(&coarse.groups, &k, &coarse.excess[c], diagonal[c], inverse[c]);
     }
     // Now that it is known which coarse cells anything holds: whole components without hold are no unknowns.
     for &group in &coarse.groups {
-        let at = (group & !1) as usize;
+        let at = at_of(group);
         let unknowns = |c: usize| coarse.inverse[c][at..at + LANES].iter().filter(|i| **i > 0.0).count();
         coarse.counts[at / LANES] = (unknowns(0) + unknowns(1)) as u8;
     }
     coarse.list_groups();
+    coarse.find_uniform();
 }
 
 /// Adds eight slots of each vector to a part of the sums.

@@ -1,4 +1,4 @@
-//! The loops over cells, eight at a time.
+//! The loops over cells of the conjugate gradient and of the sweeps, eight at a time.
 
 use std::ops::{Index, IndexMut};
 
@@ -33,12 +33,14 @@ impl Split {
 
 impl Index<usize> for Split {
     type Output = Vec<f32>;
+    #[inline(always)]
     fn index(&self, colour: usize) -> &Vec<f32> {
         &self.0[colour]
     }
 }
 
 impl IndexMut<usize> for Split {
+    #[inline(always)]
     fn index_mut(&mut self, colour: usize) -> &mut Vec<f32> {
         &mut self.0[colour]
     }
@@ -54,6 +56,9 @@ pub(super) struct Colour<'a> {
     pub(super) inverse: &'a [f32],
     pub(super) stride: [usize; 2],
     pub(super) colour: usize,
+    /// The coupling of the groups marked [`UNIFORM`], and 1 / their diagonal.
+    pub(super) uniform: f32,
+    uniform_inverse: f32,
 }
 
 impl<'a> Colour<'a> {
@@ -62,6 +67,7 @@ impl<'a> Colour<'a> {
         diagonal: &'a Split,
         inverse: &'a Split,
         stride: [usize; 2],
+        uniform: f32,
         c: usize,
     ) -> Self {
         Colour {
@@ -71,19 +77,35 @@ impl<'a> Colour<'a> {
             inverse: &inverse[c],
             stride,
             colour: c,
+            uniform,
+            uniform_inverse: (6.0 * uniform).recip(),
         }
     }
 }
 
 /// Groups worked on by one task. Sums are taken task by task, so they do not depend on the number of threads.
-const TASK: usize = 256;
+pub(super) const TASK: usize = 256;
 /// Levels with fewer groups are not worth waking other threads.
-const PARALLEL: usize = 2048;
+pub(super) const PARALLEL: usize = 2048;
 /// Groups whose products are summed in single precision.
 const BLOCK: usize = 32;
 
+/// Bit of a group's number: the parity (y + z) & 1 of its row.
+pub(super) const ODD_ROW: u32 = 1;
+/// Bit of a group's number: all its couplings are `Colour::uniform`, and it has no excess.
+pub(super) const UNIFORM: u32 = 2;
+
+/// Added to the count of unknowns of such a group.
+pub(super) const UNIFORM_COUNT: u8 = 128;
+
+/// Where a group begins.
+#[inline(always)]
+pub(super) fn at_of(group: u32) -> usize {
+    (group & !(LANES as u32 - 1)) as usize
+}
+
 /// Runs a kernel over groups, in parallel if there are many, and sums what it returns in a fixed order.
-fn over(groups: &[u32], kernel: impl Fn(&[u32]) -> f64 + Sync + Send) -> f64 {
+pub(super) fn over(groups: &[u32], kernel: impl Fn(&[u32]) -> f64 + Sync + Send) -> f64 {
     if groups.len() < PARALLEL {
         groups.chunks(TASK).map(kernel).sum()
     } else {
@@ -120,6 +142,27 @@ impl Out {
     }
 }
 
+/// Vectors in double precision that threads write to at groups of their own.
+pub(super) struct Wide([*mut f64; 2]);
+
+// SAFETY: no two threads have the same group.
+unsafe impl Send for Wide {}
+// SAFETY: as above.
+unsafe impl Sync for Wide {}
+
+impl Wide {
+    pub(super) fn of([red, black]: &mut [Vec<f64>; 2]) -> Self {
+        Wide([red.as_mut_ptr(), black.as_mut_ptr()])
+    }
+
+    /// # Safety
+    /// The slot must lie in the vector and be the caller's own.
+    pub(super) unsafe fn at(&self, colour: usize, at: usize) -> *mut f64 {
+        // SAFETY: the caller's promise.
+        unsafe { self.0[colour].add(at) }
+    }
+}
+
 /// Calls `kernel::<L>(args)` with eight lanes of AVX2 or of portable Rust.
 macro_rules! eight {
     ($kernel:ident($($arg:ident: $kind:ty),* $(,)?)) => {{
@@ -141,38 +184,61 @@ macro_rules! eight {
     }};
 }
 
+pub(super) use eight;
+
 /// Eight lanes of a slice.
 ///
 /// # Safety
 /// They must be inside it.
 #[inline(always)]
-unsafe fn load<L: Eight>(v: &[f32], at: usize) -> L {
+pub(super) unsafe fn load<L: Eight>(v: &[f32], at: usize) -> L {
     debug_assert!(at + LANES <= v.len());
     // SAFETY: the caller's promise.
     unsafe { L::load(v.as_ptr().add(at)) }
 }
 
-/// Sum of couplings times neighbours of the eight slots of a colour at `at`.
+/// Sum of couplings times neighbours of the eight slots of a colour, and 1 / diagonal.
+///
+/// In the midst of a liquid all couplings are the same. Not to load them there is worth it: large grids do not fit the
+/// caches.
 ///
 /// # Safety
 /// `group` must be one of the level that `k` and `x` (the other colour's values) belong to.
 #[inline(always)]
-unsafe fn neighbours<L: Eight>(k: &Colour, x: &[f32], group: u32) -> L {
-    let at = (group & !1) as usize;
+pub(super) unsafe fn neighbours<L: Eight>(k: &Colour, x: &[f32], group: u32) -> (L, L) {
+    let at = at_of(group);
     // x = 2h + odd: the other colour has x - 1 and x + 1 in its slots h + odd - 1 and h + odd.
-    let odd = (k.colour + group as usize) & 1;
+    let odd = ((k.colour as u32 + group) & ODD_ROW) as usize;
     let [row, layer] = k.stride;
     // SAFETY: a level has a row before and after each row of cells, a layer before and after each layer, and slots
     // between rows.
     unsafe {
         let (before, after) = (at + odd - 1, at + odd);
+        if group & UNIFORM != 0 {
+            let along_x = load::<L>(x, after).add(load(x, before));
+            let along_y = load::<L>(x, at + row).add(load(x, at - row));
+            let along_z = load::<L>(x, at + layer).add(load(x, at - layer));
+            let sum = along_x.add(along_y).add(along_z).mul(L::splat(k.uniform));
+            return (sum, L::splat(k.uniform_inverse));
+        }
         let mut sum = load::<L>(k.own[0], at).mul(load(x, after));
         sum = load::<L>(k.other[0], before).mul_add(load(x, before), sum);
         sum = load::<L>(k.own[1], at).mul_add(load(x, at + row), sum);
         sum = load::<L>(k.other[1], at - row).mul_add(load(x, at - row), sum);
         sum = load::<L>(k.own[2], at).mul_add(load(x, at + layer), sum);
-        load::<L>(k.other[2], at - layer).mul_add(load(x, at - layer), sum)
+        sum = load::<L>(k.other[2], at - layer).mul_add(load(x, at - layer), sum);
+        (sum, load(k.inverse, at))
     }
+}
+
+/// The diagonal of eight cells.
+///
+/// # Safety
+/// As [`neighbours`].
+#[inline(always)]
+pub(super) unsafe fn diagonal<L: Eight>(k: &Colour, group: u32) -> L {
+    // SAFETY: the caller's promise.
+    if group & UNIFORM != 0 { L::splat(6.0 * k.uniform) } else { unsafe { load(k.diagonal, at_of(group)) } }
 }
 
 /// A half sweep of Gauss-Seidel, x = (b + Σ coupling · neighbour) / diagonal in the cells of one colour, from the
@@ -188,11 +254,12 @@ fn relax_in<L: Eight>(groups: &[u32], k: &Colour, b: &[f32], from: &[f32], x: Ou
     for block in groups.chunks(BLOCK) {
         let mut dot = L::splat(0.0);
         for &group in block {
-            let at = (group & !1) as usize;
+            let at = at_of(group);
             // SAFETY: the group is one of the level's, and this task's own.
             unsafe {
                 let b = load::<L>(b, at);
-                let new = neighbours::<L>(k, from, group).add(b).mul(load(k.inverse, at));
+                let (sum, inverse) = neighbours::<L>(k, from, group);
+                let new = sum.add(b).mul(inverse);
                 dot = b.mul_add(new, dot);
                 new.store(x.at(at));
             }
@@ -211,7 +278,7 @@ pub(super) fn relax_from_zero(groups: &[u32], k: &Colour, b: &[f32], x: &mut [f3
 #[inline(always)]
 fn relax_from_zero_in<L: Eight>(groups: &[u32], k: &Colour, b: &[f32], x: Out) -> f64 {
     for &group in groups {
-        let at = (group & !1) as usize;
+        let at = at_of(group);
         // SAFETY: the group is one of the level's, and this task's own.
         unsafe { load::<L>(b, at).mul(load(k.inverse, at)).store(x.at(at)) };
     }
@@ -237,13 +304,13 @@ fn apply_in<L: Eight>(groups: &[u32], k: &Colour, own: &[f32], other: &[f32], q:
     for block in groups.chunks(BLOCK) {
         let mut dot = L::splat(0.0);
         for &group in block {
-            let at = (group & !1) as usize;
+            let at = at_of(group);
             // SAFETY: the group is one of the level's, and this task's own.
             unsafe {
                 let p = load::<L>(own, at);
                 // By way of 1 / diagonal, so that it is 0 where there is no unknown (a ghost may have couplings).
-                let mean = neighbours::<L>(k, other, group).mul(load(k.inverse, at));
-                let product = p.sub(mean).mul(load(k.diagonal, at));
+                let (sum, inverse) = neighbours::<L>(k, other, group);
+                let product = p.sub(sum.mul(inverse)).mul(diagonal(k, group));
                 dot = p.mul_add(product, dot);
                 product.store(q.at(at));
             }
@@ -273,7 +340,7 @@ fn advance_in<L: Eight>(groups: &[u32], alpha: f32, p: &[f32], q: &[f32], x: Out
     for block in groups.chunks(BLOCK) {
         let mut dot = L::splat(0.0);
         for &group in block {
-            let at = (group & !1) as usize;
+            let at = at_of(group);
             // SAFETY: the group is one of the level's, and this task's own.
             unsafe {
                 plus.mul_add(load(p, at), L::load(x.at(at))).store(x.at(at));
@@ -303,7 +370,7 @@ pub(super) fn turn(groups: &[u32], beta: f32, z: &Split, p: &mut Split) {
 fn turn_in<L: Eight>(groups: &[u32], beta: f32, z: &[f32], p: Out) -> f64 {
     let beta = L::splat(beta);
     for &group in groups {
-        let at = (group & !1) as usize;
+        let at = at_of(group);
         // SAFETY: the group is one of the level's, and this task's own.
         unsafe { beta.mul_add(L::load(p.at(at)), load(z, at)).store(p.at(at)) };
     }
@@ -326,9 +393,8 @@ pub(super) fn residual(
     )
 }
 
-// In f64, as wide as the compiler makes it; the lanes choose the instruction set.
-#[expect(clippy::extra_unused_type_parameters)]
 #[inline(always)]
+#[allow(clippy::extra_unused_type_parameters)] // entered through `eight!`, for its instructions
 fn residual_in<L: Eight>(
     groups: &[u32],
     k: &Colour,
@@ -341,8 +407,8 @@ fn residual_in<L: Eight>(
     let [row, layer] = k.stride;
     let mut total = [0.0; LANES];
     for &group in groups {
-        let at = (group & !1) as usize;
-        let odd = (k.colour + group as usize) & 1;
+        let at = at_of(group);
+        let odd = ((k.colour as u32 + group) & ODD_ROW) as usize;
         let (before, after) = (at + odd - 1, at + odd);
         let (mut sum, mut couplings) = ([0.0; LANES], [0.0; LANES]);
         for l in 0..LANES {
@@ -384,7 +450,7 @@ pub(super) fn square(groups: &[u32], v: &Split) -> f64 {
 fn square_in(groups: &[u32], v: &[f32]) -> f64 {
     let mut total = [0.0; LANES];
     for &group in groups {
-        let at = (group & !1) as usize;
+        let at = at_of(group);
         for (total, v) in total.iter_mut().zip(&v[at..at + LANES]) {
             *total += f64::from(*v) * f64::from(*v);
         }
@@ -394,28 +460,41 @@ fn square_in(groups: &[u32], v: &[f32]) -> f64 {
 
 /// v = 0.
 pub(super) fn clear(groups: &[u32], v: &mut Split) {
-    for &group in groups {
-        let at = (group & !1) as usize;
-        v[0][at..at + LANES].fill(0.0);
-        v[1][at..at + LANES].fill(0.0);
-    }
+    let out = v.out();
+    over(groups, |part| {
+        for &group in part {
+            // SAFETY: the group is one of the level's, and this task's own.
+            unsafe {
+                out[0].write(at_of(group), &[0.0; LANES]);
+                out[1].write(at_of(group), &[0.0; LANES]);
+            }
+        }
+        0.0
+    });
 }
 
 /// to = from.
 pub(super) fn copy(groups: &[u32], from: &Split, to: &mut Split) {
-    for &group in groups {
-        let at = (group & !1) as usize;
-        for c in 0..2 {
-            to[c][at..at + LANES].copy_from_slice(&from[c][at..at + LANES]);
+    let out = to.out();
+    over(groups, |part| {
+        for &group in part {
+            for c in 0..2 {
+                let at = at_of(group);
+                let mut values = [0.0; LANES];
+                values.copy_from_slice(&from[c][at..at + LANES]);
+                // SAFETY: the group is one of the level's, and this task's own.
+                unsafe { out[c].write(at, &values) };
+            }
         }
-    }
+        0.0
+    });
 }
 
 /// Σ u v.
 pub(super) fn dot(groups: &[u32], u: &Split, v: &Split) -> f64 {
     let mut total = 0.0;
     for &group in groups {
-        let at = (group & !1) as usize..(group & !1) as usize + LANES;
+        let at = at_of(group)..at_of(group) + LANES;
         for c in 0..2 {
             total += u[c][at.clone()]
                 .iter()
@@ -427,262 +506,20 @@ pub(super) fn dot(groups: &[u32], u: &Split, v: &Split) -> f64 {
     total
 }
 
-/// sum = v + x.
-pub(super) fn add(groups: &[u32], v: &[f64], x: &[f32], sum: &mut [f64]) {
-    for &group in groups {
-        let at = (group & !1) as usize..(group & !1) as usize + LANES;
-        for ((sum, v), x) in sum[at.clone()].iter_mut().zip(&v[at.clone()]).zip(&x[at]) {
-            *sum = v + f64::from(*x);
-        }
-    }
-}
-
-/// From a coarse level to the rows of the fine one that its rows are made of.
-#[derive(Clone, Copy)]
-pub(super) struct Transfer {
-    /// Sizes of the fine level in y and z, and slots of its rows, a multiple of [`LANES`].
-    pub(super) fine: [usize; 2],
-    pub(super) slots: usize,
-    pub(super) fine_stride: [usize; 2],
-    pub(super) coarse_stride: [usize; 2],
-}
-
-impl Transfer {
-    /// The first groups in the up to four rows of the fine level that belong to a group of the coarse one, how many rows,
-    /// and how many groups in each.
-    #[inline(always)]
-    fn children(&self, group: u32) -> ([u32; 4], usize, usize) {
-        let at = (group & !1) as usize;
-        let (z, within) = (at / self.coarse_stride[1] - 1, at % self.coarse_stride[1]);
-        let (y, first) = (within / self.coarse_stride[0] - 1, within % self.coarse_stride[0] - LANES);
-        let (mut rows, mut count) = ([0; 4], 0);
-        for z in 2 * z..(2 * z + 2).min(self.fine[1]) {
-            for y in 2 * y..(2 * y + 2).min(self.fine[0]) {
-                let row = (z + 1) * self.fine_stride[1] + (y + 1) * self.fine_stride[0] + LANES;
-                rows[count] = ((row + 2 * first) | ((y + z) & 1)) as u32;
-                count += 1;
-            }
-        }
-        (rows, count, if 2 * first + LANES < self.slots { 2 } else { 1 })
-    }
-}
-
-/// Sums the residual of the fine level's cells of one colour over each coarse cell, and sets `b` of the coarse level to it
-/// or adds it; these are that level's groups.
-pub(super) fn restrict(
-    coarse: &[u32],
-    transfer: &Transfer,
-    k: &Colour,
-    b: &[f32],
-    [own, other]: [&[f32]; 2],
-    adds: bool,
-    to: &mut Split,
-) {
-    let out = to.out();
-    over(
-        coarse,
-        |part| eight!(restrict_in(part: &[u32], transfer: &Transfer, k: &Colour, b: &[f32], own: &[f32], other: &[f32], adds: bool, out: [Out; 2])),
-    );
-}
-
-#[inline(always)]
-fn restrict_in<L: Eight>(
-    coarse: &[u32],
-    transfer: &Transfer,
-    k: &Colour,
-    b: &[f32],
-    own: &[f32],
-    other: &[f32],
-    adds: bool,
-    out: [Out; 2],
-) -> f64 {
-    let keep = if adds { 1.0 } else { 0.0 };
-    for &group in coarse {
-        let mut sums = [L::splat(0.0); 2];
-        let (rows, count, halves) = transfer.children(group);
-        for &row in &rows[..count] {
-            for (half, sum) in sums.iter_mut().enumerate().take(halves) {
-                let fine = row + (half * LANES) as u32;
-                let at = (fine & !1) as usize;
-                // SAFETY: rows and slots are the fine level's.
-                unsafe {
-                    let mean = neighbours::<L>(k, other, fine).add(load(b, at)).mul(load(k.inverse, at));
-                    *sum = mean.sub(load(own, at)).mul_add(load(k.diagonal, at), *sum);
-                }
-            }
-        }
-        let (at, parity) = ((group & !1) as usize, (group & 1) as usize);
-        let sums = [sums[0].to_array(), sums[1].to_array()];
-        for l in 0..LANES {
-            let pair = [sums[l / 4][2 * l % LANES], sums[l / 4][2 * l % LANES + 1]];
-            // SAFETY: the group is one of the level's, and this task's own.
-            unsafe {
-                *out[0].at(at + l) = pair[parity] + keep * *out[0].at(at + l);
-                *out[1].at(at + l) = pair[1 - parity] + keep * *out[1].at(at + l);
-            }
-        }
-    }
-    0.0
-}
-
-/// Adds `factor` times the coarse level's answer to the fine level's cells of one colour. `parents` has, for each group of
-/// the fine level, the first of the four coarse slots it belongs to, and in bit 0 the parity of their row.
-pub(super) fn prolong(groups: &[u32], parents: &[u32], factor: f32, from: &Split, x: &mut [f32]) {
-    let x = Out(x.as_mut_ptr());
-    let [red, black] = &from.0;
-    let task = |(part, parents): (&[u32], &[u32])| {
-        eight!(prolong_in(part: &[u32], parents: &[u32], factor: f32, red: &[f32], black: &[f32], x: Out));
-    };
-    if groups.len() < PARALLEL {
-        task((groups, parents));
-    } else {
-        groups.par_chunks(TASK).zip(parents.par_chunks(TASK)).for_each(task);
-    }
-}
-
-#[inline(always)]
-fn prolong_in<L: Eight>(
-    groups: &[u32],
-    parents: &[u32],
-    factor: f32,
-    red: &[f32],
-    black: &[f32],
-    x: Out,
-) -> f64 {
-    let factor = L::splat(factor);
-    for (&group, &parent) in groups.iter().zip(parents) {
-        let (from, parity) = ((parent & !1) as usize, parent & 1);
-        let (even, odd) = if parity == 0 { (red, black) } else { (black, red) };
-        let (even, odd) = (&even[from..from + LANES / 2], &odd[from..from + LANES / 2]);
-        let mut values = [0.0; LANES];
-        for l in 0..LANES / 2 {
-            values[2 * l] = even[l];
-            values[2 * l + 1] = odd[l];
-        }
-        let at = (group & !1) as usize;
-        // SAFETY: the group is one of the level's, and this task's own.
-        unsafe { factor.mul_add(load(&values, 0), L::load(x.at(at))).store(x.at(at)) };
-    }
-    0.0
-}
-
-/// From the diagonal and the couplings the excess, where it is more than `excess` (the rounding of the diagonal) before.
-pub(super) fn find_excess(groups: &[u32], k: &Colour, excess: &mut [f32]) {
-    let excess = Out(excess.as_mut_ptr());
-    over(groups, |part| eight!(find_excess_in(part: &[u32], k: &Colour, excess: Out)));
-}
-
-#[inline(always)]
-fn find_excess_in<L: Eight>(groups: &[u32], k: &Colour, excess: Out) -> f64 {
-    for &group in groups {
-        let at = (group & !1) as usize;
-        // SAFETY: the group is one of the level's, and this task's own.
-        unsafe {
-            let mut found = load::<L>(k.diagonal, at).sub(couplings(k, group)).to_array();
-            let rounding = L::load(excess.at(at)).to_array();
-            for l in 0..LANES {
-                found[l] = if found[l] > rounding[l] { found[l] } else { 0.0 };
-            }
-            excess.write(at, &found);
-        }
-    }
-    0.0
-}
-
-/// From excess and couplings the diagonal and its inverse, where the inverse is positive before: ghosts have couplings, but
-/// are no cells.
-pub(super) fn find_diagonal(groups: &[u32], k: &Colour, excess: &[f32], diagonal: Out, inverse: Out) {
-    over(
-        groups,
-        |part| eight!(find_diagonal_in(part: &[u32], k: &Colour, excess: &[f32], diagonal: Out, inverse: Out)),
-    );
-}
-
-#[inline(always)]
-fn find_diagonal_in<L: Eight>(
-    groups: &[u32],
-    k: &Colour,
-    excess: &[f32],
-    diagonal: Out,
-    inverse: Out,
-) -> f64 {
-    for &group in groups {
-        let at = (group & !1) as usize;
-        // SAFETY: the group is one of the level's, and this task's own.
-        unsafe {
-            let mut d = load::<L>(excess, at).add(couplings(k, group)).to_array();
-            let mut inverses = [0.0; LANES];
-            for l in 0..LANES {
-                let cell = *inverse.at(at + l) > 0.0;
-                d[l] = if cell && d[l] >= f32::MIN_POSITIVE { d[l] } else { 0.0 };
-                inverses[l] = if d[l] > 0.0 { 1.0 / d[l] } else { 0.0 };
-            }
-            diagonal.write(at, &d);
-            inverse.write(at, &inverses);
-        }
-    }
-    0.0
-}
-
-/// Sum of the couplings of the eight cells of a colour.
-///
-/// # Safety
-/// `group` must be one of the level that `k` belongs to.
-#[inline(always)]
-unsafe fn couplings<L: Eight>(k: &Colour, group: u32) -> L {
-    let at = (group & !1) as usize;
-    let odd = (k.colour + group as usize) & 1;
-    let [row, layer] = k.stride;
-    // SAFETY: as in `neighbours`.
-    unsafe {
-        let x = load::<L>(k.own[0], at).add(load(k.other[0], at + odd - 1));
-        let y = load::<L>(k.own[1], at).add(load(k.other[1], at - row));
-        let z = load::<L>(k.own[2], at).add(load(k.other[2], at - layer));
-        x.add(y).add(z)
-    }
-}
-
-/// Spreads the news of an excess: a cell has seen one (1, else 0) if it has one itself or a neighbour has seen one. In
-/// sequence, so that the news crosses the box in one sweep along the order of groups; every other sweep goes against it.
-/// The first starts anew. Returns how many cells have seen none yet.
-pub(super) fn spread(
-    groups: &[u32],
-    k: [&Colour; 2],
-    excess: &Split,
-    sweep: usize,
-    seen: &mut Split,
-) -> usize {
-    if sweep == 0 {
-        for &group in groups {
-            let at = (group & !1) as usize;
+/// sum = v + x, or x alone.
+pub(super) fn add(groups: &[u32], v: Option<&[Vec<f64>; 2]>, x: &Split, sum: &mut [Vec<f64>; 2]) {
+    let out = Wide::of(sum);
+    over(groups, |part| {
+        for &group in part {
             for c in 0..2 {
-                for l in at..at + LANES {
-                    seen[c][l] = if excess[c][l] > 0.0 { 1.0 } else { 0.0 };
+                let at = at_of(group);
+                for (l, x) in x[c][at..at + LANES].iter().enumerate() {
+                    let v = v.map_or(0.0, |v| v[c][at + l]);
+                    // SAFETY: the group is one of the level's, and this task's own.
+                    unsafe { *out.at(c, at + l) = v + f64::from(*x) };
                 }
             }
         }
-    }
-    let back = sweep.is_multiple_of(2);
-    let (k0, k1) = (k[0], k[1]);
-    eight!(spread_in(groups: &[u32], back: bool, k0: &Colour, k1: &Colour, seen: &mut Split)) as usize
-}
-
-#[inline(always)]
-fn spread_in<L: Eight>(groups: &[u32], back: bool, k0: &Colour, k1: &Colour, seen: &mut Split) -> f64 {
-    let mut loose = 0;
-    for i in 0..groups.len() {
-        let group = groups[if back { groups.len() - 1 - i } else { i }];
-        let at = (group & !1) as usize;
-        for (c, k) in [(0, k0), (1, k1)] {
-            // SAFETY: the group is one of the level's.
-            let news = unsafe { neighbours::<L>(k, &seen[1 - c], group) }.to_array();
-            for l in 0..LANES {
-                if news[l] > 0.0 {
-                    seen[c][at + l] = 1.0;
-                }
-                loose += usize::from(k.inverse[at + l] > 0.0 && seen[c][at + l] == 0.0);
-            }
-        }
-    }
-    loose as f64
+        0.0
+    });
 }

@@ -4,7 +4,8 @@
 //! of either colour. So the neighbours of eight slots of one colour are eight slots of the other next to each other
 //! (no lane is wasted on a red-black sweep), and the two cells in a slot are those that coarsening joins.
 
-use super::kernels::{Colour, Split};
+use super::kernels::{self, Colour, Split, at_of};
+use super::setup;
 
 /// Slots that are worked on at once.
 pub(super) const LANES: usize = 8;
@@ -16,6 +17,8 @@ pub(super) struct Ghost {
     from: (u8, u32),
     /// The cell that sees it, if that has the same colour.
     by: Option<(u8, u32)>,
+    /// The axis of which it is before the first cell.
+    before: Option<u8>,
 }
 
 /// A box of cells and its equations.
@@ -37,13 +40,16 @@ pub(super) struct Level {
     pub(super) inverse: Split,
     pub(super) b: Split,
     pub(super) x: Split,
-    /// Where the groups of [`LANES`] slots with unknowns begin, in ascending order; bit 0 is the row's parity (y + z) & 1.
+    /// Where the groups of [`LANES`] slots with unknowns begin, in ascending order, with [`kernels::ODD_ROW`] and
+    /// [`kernels::UNIFORM`].
     pub(super) groups: Vec<u32>,
     /// For each group the first of the coarse slots it belongs to, and their row's parity.
     pub(super) parents: Vec<u32>,
-    /// Unknowns in each group of slots, by its number.
+    /// Unknowns in each group of slots, by its number, and [`kernels::UNIFORM_COUNT`].
     pub(super) counts: Vec<u8>,
     pub(super) unknowns: usize,
+    /// The coupling of the groups that are marked as uniform.
+    pub(super) uniform: f32,
     ghosts: Vec<Ghost>,
 }
 
@@ -67,6 +73,7 @@ impl Level {
             parents: Vec::new(),
             counts: vec![0; layer * (size[2] + 2) / LANES + 1],
             unknowns: 0,
+            uniform: 0.0,
             ghosts: Vec::new(),
         };
         level.find_ghosts();
@@ -119,7 +126,8 @@ impl Level {
                         let from = self.place(cell);
                         cell[axis] = size[axis] - 1 - inside;
                         let by = Some(self.place(cell)).filter(|by| by.0 == from.0);
-                        self.ghosts.push(Ghost { to, from, by });
+                        let before = (outside < 0).then_some(axis as u8);
+                        self.ghosts.push(Ghost { to, from, by, before });
                     }
                 }
             }
@@ -176,16 +184,21 @@ impl Level {
         Level::wrap(&self.ghosts, self.x.both_mut(), |a, b| 0.5 * (a + b));
     }
 
-    /// [`Level::wrap`] of the couplings.
+    /// Copies the couplings across the seams of periodic axes to before their first cells. Other ghosts have none: they may
+    /// lie within a group, and are no cells.
     pub(super) fn wrap_plus(&mut self) {
-        for plus in &mut self.plus {
-            Level::wrap(&self.ghosts, plus.both_mut(), |behind, _| behind);
+        for ghost in &self.ghosts {
+            if let Some(axis) = ghost.before {
+                let plus = &mut self.plus[usize::from(axis)];
+                plus[usize::from(ghost.to.0)][ghost.to.1 as usize] =
+                    plus[usize::from(ghost.from.0)][ghost.from.1 as usize];
+            }
         }
     }
 
     /// What the kernels need to know of a colour's equations.
     pub(super) fn colour(&self, c: usize) -> Colour<'_> {
-        Colour::of(&self.plus, &self.diagonal, &self.inverse, self.stride, c)
+        Colour::of(&self.plus, &self.diagonal, &self.inverse, self.stride, self.uniform, c)
     }
 
     /// Groups in a row.
@@ -211,11 +224,26 @@ impl Level {
         }
     }
 
+    /// Marks the groups that are uniform, with the coupling in the middle of the list for measure: it does not matter much
+    /// which, as long as it is that of many.
+    pub(super) fn find_uniform(&mut self) {
+        let middle = self.groups.get(self.groups.len() / 2).map_or(0, |group| at_of(*group));
+        self.uniform = self.plus[0][0][middle + LANES / 2];
+        let mut groups = std::mem::take(&mut self.groups);
+        if self.uniform > 0.0 {
+            setup::mark_uniform(&mut groups, [&self.colour(0), &self.colour(1)], &self.excess);
+        }
+        for &group in groups.iter().filter(|group| **group & kernels::UNIFORM != 0) {
+            self.counts[at_of(group) / LANES] += kernels::UNIFORM_COUNT;
+        }
+        self.groups = groups;
+    }
+
     /// Finds the coarse slots that the groups belong to.
     pub(super) fn find_parents(&mut self, coarse: &Level) {
         self.parents.clear();
         for &group in &self.groups {
-            let at = (group & !1) as usize;
+            let at = at_of(group);
             let (z, within) = (at / self.stride[1] - 1, at % self.stride[1]);
             let (y, slot) = (within / self.stride[0] - 1, within % self.stride[0] - LANES);
             self.parents.push(((coarse.row(y / 2, z / 2) + slot / 2) | ((y / 2 + z / 2) & 1)) as u32);

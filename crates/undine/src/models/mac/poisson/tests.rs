@@ -172,11 +172,9 @@ fn naive(system: &System, b: &[f32], singular: &[usize]) -> (Vec<f64>, Vec<f64>)
     let n = b.len();
     let mut b: Vec<f64> = (0..n).map(|i| if label[i].is_some() { f64::from(b[i]) } else { 0.0 }).collect();
     let mut a = vec![vec![0.0; n]; n];
-    for j in 0..n {
-        let unit: Vec<f64> = (0..n).map(|i| f64::from(u8::from(i == j))).collect();
-        for (i, v) in product(system, &unit).into_iter().enumerate() {
-            a[i][j] = v;
-        }
+    for (j, row) in a.iter_mut().enumerate() {
+        // The matrix is symmetric: its columns are its rows.
+        *row = product(system, &(0..n).map(|i| f64::from(u8::from(i == j))).collect::<Vec<_>>());
     }
     for &s in singular {
         let cells: Vec<usize> = (0..n).filter(|i| label[*i] == Some(s)).collect();
@@ -263,8 +261,6 @@ proptest! {
         contrast in prop_oneof![Just(1.0), 1.0f64..1000.0],
         seed in any::<u64>(),
     ) {
-        // Closed vessels with faces that differ by hundreds are a known weakness: one in some ten thousand is not solved to the end.
-        let contrast = if hold == 0.0 { contrast.min(50.0) } else { contrast };
         let (system, b, held) = random_system(size, periodic, fill, hold, contrast, seed);
         let singular = singular(&system, &held);
         let (expected, rhs) = naive(&system, &b, &singular);
@@ -292,5 +288,144 @@ fn iterations_stay_flat_as_the_grid_grows() {
         });
         println!("{fill}: {counts:?}");
         assert!(counts[2] * 2 <= counts[0] * 3, "{counts:?}");
+    }
+}
+
+#[test]
+fn a_warm_start_saves_iterations_and_a_bad_one_costs_none() {
+    let (system, mut b) = tank([40, 24, 24], 0.7);
+    let (mut p, cold) = solve(&system, &b, 1e-4);
+    b.iter_mut().enumerate().for_each(|(i, b)| *b *= 1.0 + 0.01 * (i as f32).sin());
+    let mut solver = Poisson::new(system.size, system.periodic);
+    let warm = solver.solve(&system, &b, &mut p, 1e-4, 200);
+    assert!(warm.iterations < cold.iterations && warm.residual <= 1e-4, "{cold:?}, {warm:?}");
+    let again = solver.solve(&system, &b, &mut p, 1.1e-4, 200);
+    assert_eq!(again.iterations, 0);
+    p.fill(f32::NAN);
+    p[1] = 1e30;
+    let (expected, from_zero) = solve(&system, &b, 1e-4);
+    let bad = solver.solve(&system, &b, &mut p, 1e-4, 200);
+    assert_eq!((bad, p), (from_zero, expected));
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    // Large enough for the parallel loops, with a seam of odd size.
+    let size = [80, 41, 40];
+    let (system, b, _) = random_system(size, [true, true, false], 0.9, 0.1, 10.0, 5);
+    let bits = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let (p, report) = pool.install(|| solve(&system, &b, 1e-5));
+        assert!(report.residual <= 1e-5 && report.iterations > 3, "{report:?}");
+        p.iter().map(|p| p.to_bits()).collect::<Vec<_>>()
+    };
+    let one = bits(1);
+    assert!(one == bits(2) && one == bits(3));
+}
+
+#[test]
+fn an_answer_does_not_depend_on_what_was_solved_before() {
+    let size = [40, 18, 9];
+    let periodic = [false, false, true];
+    let mut solver = Poisson::new(size, periodic);
+    for (seed, fill) in [(1, 1.1), (2, 0.3), (3, 0.8), (4, 0.1), (5, 1.0)] {
+        let (system, mut b, _) = random_system(size, periodic, fill, 0.02, 500.0, seed);
+        let (expected, report) = solve(&system, &b, 1e-5);
+        let mut p = vec![0.0; b.len()];
+        assert_eq!(solver.solve(&system, &b, &mut p, 1e-5, 200), report);
+        assert!(p.iter().zip(&expected).all(|(a, b)| a.to_bits() == b.to_bits()));
+        // Nor on what could not be solved.
+        b.iter_mut().for_each(|b| *b = f32::NAN);
+        let report = solver.solve(&system, &b, &mut p, 1e-5, 200);
+        assert!(report.residual.is_infinite() && p.iter().all(|p| p.is_finite()));
+    }
+}
+
+#[test]
+fn a_closed_vessel_gets_the_pressure_of_zero_mean() {
+    // Two vessels with a wall between them, closed all around, and a pool that is not.
+    let size = [48, 20, 20];
+    let vessel = |at: [usize; 3]| at[0] / 16;
+    let wet = |at: [usize; 3]| at[0] % 16 != 15;
+    let system =
+        assemble(size, [false; 3], wet, |_, _| 1.0, |at| f32::from(u8::from(vessel(at) == 2 && at[1] == 19)));
+    let b: Vec<f32> = cells(size).map(|(i, _)| (i as f32 * 0.37).sin() + 0.2).collect();
+    let (p, report) = solve(&system, &b, 1e-6);
+    assert!(report.residual <= 1e-6 && report.iterations < 20, "{report:?}");
+    let mean = |v: &dyn Fn(usize) -> f64, which: usize| {
+        let (mut sum, mut count) = (0.0, 0.0);
+        for (i, at) in cells(size).filter(|(_, at)| wet(*at) && vessel(*at) == which) {
+            let _ = at;
+            sum += v(i);
+            count += 1.0;
+        }
+        sum / count
+    };
+    let wide: Vec<f64> = p.iter().map(|p| f64::from(*p)).collect();
+    let ap = product(&system, &wide);
+    let means = [0, 1].map(|which| mean(&|i| f64::from(b[i]), which));
+    for which in [0, 1] {
+        assert!(mean(&|i| wide[i], which).abs() < 1e-6 * norm(&wide) / (wide.len() as f64).sqrt());
+    }
+    assert!(mean(&|i| wide[i], 2).abs() > 1.0);
+    for (i, at) in cells(size).filter(|(_, at)| wet(*at)) {
+        let expected = f64::from(b[i]) - if vessel(at) < 2 { means[vessel(at)] } else { 0.0 };
+        assert!((ap[i] - expected).abs() < 1e-3, "{at:?}: {} is not {expected}", ap[i]);
+    }
+}
+
+#[test]
+fn ghost_fluid_cut_cells_and_light_fluids_take_no_more_than_twice_the_iterations() {
+    let size = [48, 48, 48];
+    let (plain, b) = tank(size, 0.6);
+    let wet = |at: [usize; 3]| plain.diagonal[(at[2] * 48 + at[1]) * 48 + at[0]] > 0.0;
+    let mut random = Random(3);
+    let mut surface = Random(4);
+    let hard = assemble(
+        size,
+        [false; 3],
+        wet,
+        |at, _| {
+            // A cut ball with tiny fractions on its skin, and a fluid a thousand times lighter in one half.
+            let away = at.map(|v| v as f64 - 18.0).iter().map(|v| v * v).sum::<f64>().sqrt() - 9.0;
+            let open = if away < 1.0 { (away * random.next()).max(1e-6) } else { 1.0 };
+            (if away < 0.0 { 0.0 } else { open } * if at[0] > 30 { 1000.0 } else { 1.0 }) as f32
+        },
+        |at| {
+            if wet(at) && !wet([at[0], at[1] + 1, at[2]]) {
+                (1.0 / (0.01 + surface.next())) as f32
+            } else {
+                0.0
+            }
+        },
+    );
+    let (_, easy) = solve(&plain, &b, 1e-5);
+    let (_, hard) = solve(&hard, &b, 1e-5);
+    assert!(hard.residual <= 1e-5 && hard.iterations <= 2 * easy.iterations, "{easy:?}, {hard:?}");
+}
+
+#[test]
+fn empty_boxes_single_cells_and_senseless_matrices_are_survived() {
+    for size in [[0, 0, 0], [5, 0, 3], [1, 1, 1], [4, 3, 2]] {
+        let n: usize = size.iter().product();
+        let mut system = System { size, periodic: [true, false, true], ..System::default() };
+        system.plus = std::array::from_fn(|_| vec![0.0; n]);
+        system.diagonal = vec![0.0; n];
+        let b = vec![1.0; n];
+        let (p, report) = solve(&system, &b, 1e-4);
+        assert_eq!((report, p), (Report::default(), vec![0.0; n]));
+        if n > 0 {
+            system.diagonal[0] = 4.0;
+            let (p, _) = solve(&system, &b, 1e-6);
+            assert_eq!(p[0], 0.25);
+        }
+        for bad in [f32::NAN, f32::INFINITY, -1.0, 1e38, 1e-44] {
+            system.plus.iter_mut().for_each(|plus| plus.fill(bad));
+            for diagonal in [1.0, bad] {
+                system.diagonal.fill(diagonal);
+                let (p, _) = solve(&system, &b, 1e-4);
+                assert!(p.iter().all(|p| p.is_finite()), "{bad} {diagonal}: {p:?}");
+            }
+        }
     }
 }
