@@ -32,6 +32,14 @@ const CELLS_PER_PARTICLE: f64 = 16.0;
 const MANY_CELLS: f64 = (1 << 21) as f64;
 const FEWER_PER_PARTICLE: f64 = 4.0;
 const CELLS_AT_LEAST: f64 = 65536.0;
+/// [`Grid::unsqueezed`] of frugal grids: looking for the stretch of an axis that a place is in takes longer than all else, and so
+/// near the origin single precision is exact enough.
+const UNSQUEEZED: f64 = 256.0;
+/// Cells that these may have however few the particles: with fewer, so many rows share cells that neighbours in one row are
+/// hardly ever sorted side by side.
+const FRUGAL_CELLS: f64 = (1 << 18) as f64;
+/// Fewest rows that are shared: those beside a row must be others.
+const SHARED_ROWS: f64 = 4.0;
 /// Buckets in which empty stretches of an axis are looked for.
 const BUCKETS: usize = 4096;
 
@@ -116,12 +124,16 @@ pub struct Grid {
     /// 1/h, 1/m.
     per_h: f64,
     axis: [Axis; 3],
-    /// No axis wraps, so that the short way through the rows serves.
+    /// No axis repeats and rows along x are whole, so that the short way through the rows serves.
     plain: bool,
     /// First particle of each cell, and the total at the end.
     start: Vec<u32>,
     /// Cells it may have before space is squeezed, however few the particles.
     least_cells: f64,
+    /// And for each particle.
+    cells_per_particle: f64,
+    /// Axes no longer than this, in supports, are not squeezed but share rows at once.
+    unsqueezed: f64,
     /// Room around the particles, in supports, in which places can be looked up the quick way.
     margin: f64,
 }
@@ -152,7 +164,20 @@ impl Grid {
             plain: false,
             start: vec![0, 0],
             least_cells: CELLS_AT_LEAST,
+            cells_per_particle: CELLS_PER_PARTICLE,
+            unsqueezed: 0.0,
             margin: 1.0,
+        }
+    }
+
+    /// As [`Grid::new`], for particles that are sorted often and of which few roll far off: no more cells than clearing and
+    /// counting takes little time for. Rows far apart share theirs then.
+    pub fn frugal(h: f64) -> Self {
+        Grid {
+            least_cells: FRUGAL_CELLS,
+            cells_per_particle: FEWER_PER_PARTICLE,
+            unsqueezed: UNSQUEEZED,
+            ..Grid::new(h)
         }
     }
 
@@ -166,7 +191,7 @@ impl Grid {
     pub fn fit(&mut self, position: [&[f64]; 3], period: Option<&Period>) {
         let n = position[0].len();
         let h = 1.0 / self.per_h;
-        let many = (CELLS_PER_PARTICLE * n as f64).min(MANY_CELLS);
+        let many = (self.cells_per_particle * n as f64).min(MANY_CELLS);
         let budget = many.max(FEWER_PER_PARTICLE * n as f64).max(self.least_cells);
         let room = self.margin * h;
         for (a, (axis, x)) in self.axis.iter_mut().zip(position).enumerate() {
@@ -189,20 +214,20 @@ impl Grid {
         };
         if sizes(&self.axis).iter().product::<f64>() > budget {
             for (axis, x) in self.axis.iter_mut().zip(position) {
-                if axis.wrap == Wrap::Ends {
+                if axis.wrap == Wrap::Ends && axis_length(axis) * per_h > self.unsqueezed {
                     axis.runs = squeeze(x, axis.runs[0].low, axis.runs[0].high, h, room);
                 }
             }
         }
         // If even the occupied stretches span too many cells (spray in all directions), let cells be shared:
-        // halve the longest axis until the grid fits. A period cannot share cells with itself; it gets wider ones.
+        // halve the longest axis until the grid fits, y and z first, since whole rows along x are gone through the short way.
+        // A period cannot share cells with itself; it gets wider ones.
         let mut size = sizes(&self.axis);
         let mut shared = [false; 3];
         while size.iter().product::<f64>() > budget {
-            let Some(a) = (0..3).filter(|a| size[*a] > 32.0).max_by(|&a, &b| size[a].total_cmp(&size[b]))
-            else {
-                break;
-            };
+            let rows = (1..3).filter(|a| size[*a] >= 2.0 * SHARED_ROWS);
+            let longest = rows.max_by(|&a, &b| size[a].total_cmp(&size[b]));
+            let Some(a) = longest.or((size[0] > 32.0).then_some(0)) else { break };
             size[a] /= 2.0;
             shared[a] = true;
         }
@@ -227,7 +252,9 @@ impl Grid {
                 }
             }
         }
-        self.plain = self.axis.iter().all(|a| a.wrap == Wrap::Ends);
+        let [x, y, z] = &self.axis;
+        self.plain =
+            x.wrap == Wrap::Ends && [y, z].iter().all(|a| matches!(a.wrap, Wrap::Ends | Wrap::Shared));
     }
 
     /// The local coordinates of a point, in units of h.
@@ -321,14 +348,16 @@ impl Grid {
         if !self.plain {
             return self.candidates_anywhere::<L>(p, q, out);
         }
-        let [ax, ay, _] = &self.axis;
+        let [ax, ay, az] = &self.axis;
         let (cy, cz) = (p[1] as i32, p[2] as i32);
         if (cy, cz) != out.row {
             // Sorted particles share their rows with the one before, mostly.
             out.row = (cy, cz);
             for k in 0..9 {
                 let (dy, dz) = (k as i32 % 3 - 1, k as i32 / 3 - 1);
-                out.row_start[k] = ((cz + dz) * ay.cells + cy + dy) * ax.cells;
+                // Shared rows come again; of others none is past the last.
+                let (y, z) = ((cy + dy) % ay.cells, (cz + dz) % az.cells);
+                out.row_start[k] = (z * ay.cells + y) * ax.cells;
             }
             out.row_start.swap(4, 8);
         }
@@ -385,9 +414,9 @@ impl Grid {
     pub fn candidates_beside<L: Lanes>(&self, p: [f32; 3], q: [f32; 3], out: &mut Candidates) {
         let [ax, ay, az] = &self.axis;
         let low = p.iter().all(|v| *v >= 1.0 + SLACK);
-        let high = q[0] <= (ax.cells - 2) as f32 / FINE - 1.0 - 2.0 * SLACK
-            && q[1] < (ay.cells - 1) as f32
-            && q[2] < (az.cells - 1) as f32;
+        let inside = |axis: &Axis, x: f32| axis.wrap == Wrap::Shared || x < (axis.cells - 1) as f32;
+        let high =
+            q[0] <= (ax.cells - 2) as f32 / FINE - 1.0 - 2.0 * SLACK && inside(ay, q[1]) && inside(az, q[2]);
         if self.plain && low && high {
             self.candidates::<L>(p, q, out);
         } else {

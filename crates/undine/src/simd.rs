@@ -39,6 +39,13 @@ pub trait Lanes: Copy {
     fn div(self, o: Self) -> Self;
     /// Lane-wise square root.
     fn sqrt(self) -> Self;
+    /// Whether [`Lanes::inverse_sqrt`] takes less time than a division.
+    const QUICK_ROOT: bool = false;
+    /// Lane-wise 1/√, to a unit or two in the last place.
+    #[inline(always)]
+    fn inverse_sqrt(self) -> Self {
+        Self::splat(1.0).div(self.sqrt())
+    }
     /// Lane-wise maximum.
     fn max(self, o: Self) -> Self;
     /// Lane-wise magnitude.

@@ -113,6 +113,16 @@ proptest! {
     }
 
     #[test]
+    fn finds_them_in_sheets_whose_rows_share_cells(points in cloud(400.0), near in cloud(1.0), flat in 0.0..4.0f64) {
+        let mut all: Vec<[f64; 3]> = points.iter().map(|p| [p[0] * flat / 400.0, p[1], p[2]]).collect();
+        for (k, d) in near.iter().enumerate() {
+            let p = all[k % points.len()];
+            all.push([p[0] + 0.4 * d[0], p[1] + 0.4 * d[1], p[2] + 0.4 * d[2]]);
+        }
+        agrees(&all, 0.5, None);
+    }
+
+    #[test]
     fn finds_them_across_periodic_faces(
         points in cloud(1.0), axes in any::<[bool; 3]>(), h in 0.11..0.5f64,
     ) {

@@ -2,7 +2,11 @@
 
 use rayon::prelude::*;
 
+use crate::checkpoint::{CheckpointError, CheckpointReader, CheckpointWriter};
 use crate::neighbors::{Grid, Period};
+
+/// No run gets a particle so far, m.
+pub const FARTHEST: f64 = 1e18;
 
 /// Block of particles handed to a thread at a time: large enough to hide the hand-over, small enough to balance.
 pub const BLOCK: usize = 512;
@@ -135,6 +139,54 @@ impl Particles {
         grid.sort(position, &mut self.scratch.key, &mut self.scratch.order);
     }
 
+    /// Writes all arrays.
+    pub fn save(&self, out: &mut CheckpointWriter) -> std::io::Result<()> {
+        out.put_u64(self.len() as u64)?;
+        out.put_u32(self.next_id)?;
+        for a in self.position() {
+            out.put_f64s(a)?;
+        }
+        out.put_f32x3s(&self.velocity)?;
+        out.put_f32x3s(&self.acceleration)?;
+        out.put_f32s(&self.density)?;
+        out.put_u32s(&self.id)?;
+        out.put_u8s(&self.fluid)?;
+        out.put_u8s(&self.near_wall)
+    }
+
+    /// Reads what [`Particles::save`] wrote, for a scene of so many fluids.
+    pub fn load(&mut self, from: &mut CheckpointReader, fluids: usize) -> Result<(), CheckpointError> {
+        let damaged = |what: &str| CheckpointError::Damaged { what: what.into() };
+        let n = from.get_u64()? as usize;
+        self.next_id = from.get_u32()?;
+        self.x = from.get_f64s()?;
+        self.y = from.get_f64s()?;
+        self.z = from.get_f64s()?;
+        self.velocity = from.get_f32x3s()?;
+        self.acceleration = from.get_f32x3s()?;
+        self.density = from.get_f32s()?;
+        self.id = from.get_u32s()?;
+        self.fluid = from.get_u8s()?;
+        self.near_wall = from.get_u8s()?;
+        let places = self.position().map(<[f64]>::len);
+        let motion = [self.velocity.len(), self.acceleration.len(), self.density.len()];
+        let rest = [self.id.len(), self.fluid.len(), self.near_wall.len()];
+        if [places, motion, rest].as_flattened().iter().any(|l| *l != n) {
+            return Err(damaged("particle arrays differ in length"));
+        }
+        if self.fluid.iter().any(|f| usize::from(*f) >= fluids) {
+            return Err(damaged("a particle belongs to no fluid of the scene"));
+        }
+        if !self.position().into_iter().flatten().all(|v| v.abs() < FARTHEST) {
+            return Err(damaged("a particle is nowhere"));
+        }
+        let finite = |a: &[[f32; 3]]| a.as_flattened().iter().all(|v| v.is_finite());
+        if !(finite(&self.velocity) && finite(&self.acceleration)) {
+            return Err(damaged("a particle's motion is no number"));
+        }
+        Ok(())
+    }
+
     /// Where each particle was before the last sort: `order()[k]` is the one that came k-th.
     pub fn order(&self) -> &[u32] {
         &self.scratch.order
@@ -145,25 +197,38 @@ impl Particles {
     /// Accelerations are lost, unless they are kept.
     pub fn sort(&mut self, grid: &mut Grid, period: Option<&Period>) {
         self.lay(grid, period);
-        let s = &mut self.scratch;
-        permute(&s.order, &mut self.x, &mut s.wide);
-        permute(&s.order, &mut self.y, &mut s.wide);
-        permute(&s.order, &mut self.z, &mut s.wide);
-        if self.keeps_acceleration {
-            permute(&s.order, &mut self.acceleration, &mut s.vector);
-            permute(&s.order, &mut self.velocity, &mut s.vector);
-        } else {
-            permute(&s.order, &mut self.velocity, &mut self.acceleration);
-        }
-        permute(&s.order, &mut self.density, &mut s.scalar);
-        permute(&s.order, &mut self.id, &mut s.key);
-        permute(&s.order, &mut self.fluid, &mut s.fluid);
+        let Particles { x, y, z, velocity, acceleration, density, id, fluid, scratch, .. } = self;
+        let Scratch { key, order, wide, scalar, vector, fluid: bytes } = scratch;
+        let (order, keeps) = (&order[..], self.keeps_acceleration);
+        // Both at once: of few particles each array alone is not worth waking a thread for.
+        rayon::join(
+            || {
+                permute(order, x, wide);
+                permute(order, y, wide);
+                permute(order, z, wide);
+            },
+            || {
+                if keeps {
+                    permute(order, acceleration, vector);
+                    permute(order, velocity, vector);
+                } else {
+                    permute(order, velocity, acceleration);
+                }
+                permute(order, density, scalar);
+                permute(order, id, key);
+                permute(order, fluid, bytes);
+            },
+        );
     }
 }
 
+/// Particles below which an array is put in order by one thread.
+const FEW: usize = 1 << 15;
+
 fn permute<T: Copy + Default + Send + Sync>(order: &[u32], data: &mut Vec<T>, spare: &mut Vec<T>) {
     spare.resize(order.len(), T::default());
-    spare.par_chunks_mut(8 * BLOCK).zip(order.par_chunks(8 * BLOCK)).for_each(|(out, from)| {
+    let part = if order.len() < FEW { FEW } else { 8 * BLOCK };
+    spare.par_chunks_mut(part).zip(order.par_chunks(part)).for_each(|(out, from)| {
         for (o, &i) in out.iter_mut().zip(from) {
             *o = data[i as usize];
         }

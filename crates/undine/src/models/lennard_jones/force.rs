@@ -7,8 +7,17 @@ use super::list::Rows;
 use super::params::Params;
 use crate::simd::{Lanes, widest};
 
-/// A place (units of the support) and what is added to the square of every distance to it; or a velocity (m/s) and nothing.
+/// A place (units of the support) and what is added to the square of every distance to it.
 pub type Quad = [f32; 4];
+
+/// The same, a velocity (m/s) and nothing: all that friction between particles reads, in one load.
+pub type Record = [f32; 8];
+
+/// A record of a place and a velocity.
+#[inline(always)]
+pub fn record(p: Quad, v: [f32; 3]) -> Record {
+    [p[0], p[1], p[2], p[3], v[0], v[1], v[2], 0.0]
+}
 
 /// Friction between particles reaches this far, × σ, if the cut-off does.
 pub const FRICTION_REACH: f64 = 2.0;
@@ -77,8 +86,8 @@ impl Constants {
 pub struct Seen<'a> {
     /// Places, units of the support, and one at the end that is far from all, whatever the period.
     pub place: &'a [Quad],
-    /// Velocities, m/s, as many.
-    pub velocity: &'a [Quad],
+    /// Places and velocities, as many; none where there is no friction between particles.
+    pub record: &'a [Record],
     /// Numbers of the loops.
     pub constants: &'a Constants,
 }
@@ -148,6 +157,7 @@ fn sums<L: Lanes, const DAMPED: bool, const SHIFTED: bool, const PERIODIC: bool>
 ) {
     let c = seen.constants;
     let (sigma2, cutoff2, core2) = (L::splat(c.sigma2), L::splat(c.cutoff2), L::splat(c.core2));
+    let sigma = L::splat(c.sigma2.sqrt());
     let (shift, half, one, zero) = (L::splat(c.shift), L::splat(0.5), L::splat(1.0), L::splat(0.0));
     let (damping, reach) = (L::splat(c.damping), L::splat(c.reach));
     let (period, per_period) = (splat3::<L>(&c.period), splat3::<L>(&c.per_period));
@@ -156,11 +166,19 @@ fn sums<L: Lanes, const DAMPED: bool, const SHIFTED: bool, const PERIODIC: bool>
     for (k, out) in out.iter_mut().enumerate() {
         let end = rows.end[k] as usize;
         let p = splat3::<L>(&seen.place[first + k]);
-        let v = splat3::<L>(&seen.velocity[first + k]);
+        let v = if DAMPED { splat3::<L>(&seen.record[first + k][4..]) } else { [zero; 3] };
         let mut sum = [zero; 3];
         for at in (begin..end).step_by(L::N) {
             // SAFETY: rows are made of full vectors of numbers of places, the far one included.
-            let [x, y, z, far] = unsafe { L::gather4(seen.place.as_ptr(), rows.index.as_ptr().add(at)) };
+            let [x, y, z, far, vx, vy, vz, _] = unsafe {
+                let index = rows.index.as_ptr().add(at);
+                if DAMPED {
+                    L::gather8(seen.record.as_ptr(), index)
+                } else {
+                    let [x, y, z, far] = L::gather4(seen.place.as_ptr(), index);
+                    [x, y, z, far, zero, zero, zero, zero]
+                }
+            };
             let mut d = [p[0].sub(x), p[1].sub(y), p[2].sub(z)];
             if PERIODIC {
                 d = [
@@ -170,17 +188,21 @@ fn sums<L: Lanes, const DAMPED: bool, const SHIFTED: bool, const PERIODIC: bool>
                 ];
             }
             let r2 = dot(d, d).add(far).max(core2);
-            let s2 = sigma2.div(r2);
+            let (s, s2) = if L::QUICK_ROOT {
+                let s = sigma.mul(r2.inverse_sqrt());
+                (s, s.mul(s))
+            } else {
+                let s2 = sigma2.div(r2);
+                (if SHIFTED { s2.sqrt() } else { zero }, s2)
+            };
             let s6 = s2.mul(s2).mul(s2);
             // Eq. 3 without its factor 48ε/σ²: (σ/r)¹⁴ - ½(σ/r)⁸.
             let mut f = s6.mul(s2).mul(s6.sub(half));
             if SHIFTED {
-                f = f.sub(shift.mul(s2.sqrt()));
+                f = f.sub(shift.mul(s));
             }
             if DAMPED {
-                // SAFETY: as above.
-                let [x, y, z, _] = unsafe { L::gather4(seen.velocity.as_ptr(), rows.index.as_ptr().add(at)) };
-                let away = dot([v[0].sub(x), v[1].sub(y), v[2].sub(z)], d).mul(s2);
+                let away = dot([v[0].sub(vx), v[1].sub(vy), v[2].sub(vz)], d).mul(s2);
                 let w = one.sub(r2.mul(reach)).max(zero);
                 f = f.sub(damping.mul(w).mul(w).mul(away));
                 rate = rate.max(zero.sub(away));

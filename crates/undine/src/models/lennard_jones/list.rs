@@ -35,8 +35,24 @@ impl List {
     /// Lists all pairs of sorted particles at `position` (parallel arrays, m) nearer than the support of the grid that lies
     /// over them.
     pub fn find(&mut self, grid: &Grid, position: [&[f64]; 3]) {
-        let n = position[0].len();
-        self.spare.place(grid, position);
+        self.place(grid, position);
+        self.find_placed(grid);
+    }
+
+    /// Takes sorted particles at `position` (parallel arrays, m), in units of the support.
+    pub fn place(&mut self, grid: &Grid, position: [&[f64]; 3]) {
+        self.spare.place_points(grid, position);
+    }
+
+    /// Where the particles taken are, in units of the support.
+    pub fn places(&self) -> impl Iterator<Item = [f32; 4]> {
+        let [x, y, z] = [&self.spare.x, &self.spare.y, &self.spare.z];
+        (0..self.spare.len()).map(|i| [x[i], y[i], z[i], 0.0])
+    }
+
+    /// Lists all pairs of the particles taken.
+    pub fn find_placed(&mut self, grid: &Grid) {
+        let n = self.spare.len();
         self.blocks.resize_with(n.div_ceil(BLOCK), Rows::default);
         let work = &self.spare;
         self.blocks.par_iter_mut().enumerate().for_each(|(block, rows)| {

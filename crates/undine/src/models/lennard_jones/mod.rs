@@ -9,10 +9,12 @@
 //!
 //! `docs/lennard-jones.md` tells what is added to the paper, and why.
 
+mod awake;
 pub mod force;
 mod kick;
 pub mod list;
 mod motion;
+mod moved;
 pub mod naive;
 pub mod pair;
 pub mod params;
@@ -26,8 +28,9 @@ pub mod wall;
 use glam::Vec3;
 use rayon::prelude::*;
 
-use self::force::{Closest, Constants, Quad, Seen};
+use self::force::{Closest, Constants, Quad, Record, Seen};
 use self::list::{BLOCK, List};
+use self::moved::{Groups, Moved};
 use self::params::Params;
 use self::wall::Beside;
 use crate::neighbors::{Grid, Period};
@@ -36,6 +39,9 @@ use crate::state::particles::Particles;
 
 /// A place so far away that it adds to no sum. Not by its coordinates, of which some image may be near.
 const FAR: Quad = [0.0, 0.0, 0.0, 1e18];
+
+/// `near_wall` of a particle for which walls are to be looked for.
+const UNKNOWN: u8 = 2;
 
 /// The fastest and the closest now.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -83,19 +89,26 @@ pub struct LennardJones {
     /// Particles that came since, the last ones.
     newborn: usize,
     /// What each particle knows of walls; none where there are none.
-    // Boxed, since all of them are put in another order at each list.
-    #[allow(clippy::vec_box)]
-    beside: Vec<Box<Beside>>,
+    // Boxed, since all of them are put in another order at each list; `None` before it was looked for any.
+    beside: Vec<Option<Box<Beside>>>,
+    sorted_beside: Vec<Option<Box<Beside>>>,
     /// Way of the fastest wall since the start and, then, m.
     travel: f64,
     listed_travel: f64,
     /// Where the particles were then, m.
     reference: [Vec<f64>; 3],
-    /// Places and velocities now, and a far one at the end.
+    /// Places now, and a far one at the end.
     place: Vec<Quad>,
-    velocity: Vec<Quad>,
+    /// The same with velocities, where there is friction between particles; else none.
+    record: Vec<Record>,
     /// Places when the list was made.
     listed: Vec<Quad>,
+    /// How far particles have moved since, by the smallest groups, and which are near each other.
+    ways: Vec<Moved>,
+    groups: Groups,
+    /// The skin that a step used up of late, m, and steps since the list was made.
+    wear: f64,
+    since: u64,
     constants: Constants,
     extremes: Extremes,
     period: Option<Period>,
@@ -113,18 +126,23 @@ impl LennardJones {
         let h = params.pair.cutoff + skin;
         LennardJones {
             particles: Particles::new(false),
-            grid: Grid::for_others(h, relist::CELLS),
+            grid: Grid::frugal(h),
             list: List::default(),
             skin,
             stale: true,
             newborn: 0,
             beside: Vec::new(),
+            sorted_beside: Vec::new(),
             travel: 0.0,
             listed_travel: 0.0,
             reference: Default::default(),
             place: Vec::new(),
-            velocity: Vec::new(),
+            record: Vec::new(),
             listed: Vec::new(),
+            ways: Vec::new(),
+            groups: Groups::default(),
+            wear: 0.0,
+            since: 0,
             constants: Constants::new(&params, h, [0.0; 3]),
             extremes: Extremes::default(),
             period: crate::walls::period(scene),
@@ -189,6 +207,6 @@ impl LennardJones {
     }
 
     fn seen(&self) -> Seen<'_> {
-        Seen { place: &self.place, velocity: &self.velocity, constants: &self.constants }
+        Seen { place: &self.place, record: &self.record, constants: &self.constants }
     }
 }

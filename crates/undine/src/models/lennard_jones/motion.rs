@@ -3,12 +3,13 @@
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 
-use super::force::{self, Quad, Seen};
+use super::force::{self, Quad, Seen, record};
 use super::kick::Kick;
 use super::list::BLOCK;
+use super::moved::{GROUP, Moved};
 use super::relist::fill;
-use super::wall::{Beside, Moment};
-use super::{Extremes, LennardJones};
+use super::wall::{self, Beside, Felt, Moment};
+use super::{Extremes, LennardJones, UNKNOWN};
 use crate::models::{Around, Trouble};
 use crate::scene::Dynamics;
 use crate::state::particles::Particles;
@@ -20,8 +21,8 @@ const RUNAWAY: f64 = 20.0;
 const HOP: f64 = 0.5;
 
 impl LennardJones {
-    /// First half-kick, drift, collisions. Says how far particles are from where they were listed.
-    pub(super) fn advance(&mut self, dt: f64, around: &Around) -> Moved {
+    /// First half-kick, drift, collisions; and how far particles are from where they were listed.
+    pub(super) fn advance(&mut self, dt: f64, around: &Around) {
         let kick = Kick::new(&self.params, 0.5 * dt);
         let overdamped = self.params.dynamics == Dynamics::Overdamped;
         // A wall that moves comes nearer by itself.
@@ -32,7 +33,11 @@ impl LennardJones {
         let now = Moment { time: around.time, travel: self.travel };
         // What is kept of walls is by number, and numbers have changed where particles came or went.
         let fresh = !self.stale && self.beside.len() == n;
-        let LennardJones { params, particles, grid, place, velocity: seen, listed, beside, .. } = self;
+        self.ways.resize(n.div_ceil(GROUP), Moved::NONE);
+        let felt = Felt::new(&self.params);
+        let LennardJones { particles, grid, place, record: records, listed, beside, ways, .. } = self;
+        let mut records: Vec<&mut [_]> = records.chunks_mut(BLOCK).collect();
+        records.resize_with(n.div_ceil(BLOCK), Default::default);
         let Particles { x, y, z, velocity, acceleration, near_wall, fluid, .. } = particles;
         let blocks = (
             x.par_chunks_mut(BLOCK),
@@ -43,11 +48,12 @@ impl LennardJones {
             near_wall.par_chunks(BLOCK),
             fluid.par_chunks(BLOCK),
             place[..n].par_chunks_mut(BLOCK),
-            seen[..n].par_chunks_mut(BLOCK),
+            records,
             listed[..n].par_chunks(BLOCK),
+            ways.par_chunks_mut(BLOCK / GROUP),
         );
-        let moved = blocks.into_par_iter().enumerate().map(
-            |(block, (x, y, z, velocity, acceleration, near_wall, fluid, place, seen, listed))| {
+        blocks.into_par_iter().enumerate().for_each(
+            |(block, (x, y, z, velocity, acceleration, near_wall, fluid, place, records, listed, ways))| {
                 for (k, v) in velocity.iter_mut().enumerate() {
                     let mut u = Vec3::from(*v);
                     if !overdamped {
@@ -58,7 +64,7 @@ impl LennardJones {
                     let mut p = from + fast * dt;
                     if has_walls {
                         let bodies = near_wall[k] != 0
-                            && !(fresh && beside[block * BLOCK + k].is_clear(params, p, now))
+                            && !(fresh && is_clear(&beside[block * BLOCK + k], &felt, p, now))
                             || u.length_squared() > hop2;
                         let before = fast;
                         p = around.walls.collide(from, p, &mut fast, dt, bodies);
@@ -68,13 +74,17 @@ impl LennardJones {
                     }
                     *v = u.to_array();
                     [x[k], y[k], z[k]] = p.to_array();
-                    seen[k] = [u.x, u.y, u.z, 0.0];
                 }
                 fill(grid, [x, y, z], place);
-                Moved::of(place, listed)
+                for ((record_of, p), v) in records.iter_mut().zip(&*place).zip(&*velocity) {
+                    *record_of = record(*p, *v);
+                }
+                for ((way, now), listed) in ways.iter_mut().zip(place.chunks(GROUP)).zip(listed.chunks(GROUP))
+                {
+                    *way = Moved::of(now, listed);
+                }
             },
         );
-        moved.reduce(|| Moved::NONE, Moved::and)
     }
 
     /// All forces, and the second half-kick.
@@ -82,7 +92,15 @@ impl LennardJones {
         let kick = Kick::new(&self.params, 0.5 * dt);
         let heat = kick.heat(&self.params, dt, self.steps);
         let params = &self.params;
-        let seen = Seen { place: &self.place, velocity: &self.velocity, constants: &self.constants };
+        let seen = Seen { place: &self.place, record: &self.record, constants: &self.constants };
+        let listed = &self.listed;
+        // What has moved by more since walls were looked for beside it is looked at again.
+        let felt = Felt::new(params);
+        let margin = wall::margin(params);
+        let way =
+            (0.5 * margin - (self.travel - self.listed_travel)).max(0.0) / (params.pair.cutoff + self.skin);
+        let way2 = (way * way) as f32;
+
         let scale = self.constants.force;
         let only_gravity = around.fields.only_gravity();
         let gravity = around.fields.gravity.as_vec3();
@@ -92,11 +110,12 @@ impl LennardJones {
         let Particles { x, y, z, velocity, acceleration, near_wall, fluid, id, .. } = &mut self.particles;
         let (x, y, z, fluid, id) = (&x[..], &y[..], &z[..], &fluid[..], &id[..]);
         // One part for each block, of nothing where there are no walls.
-        let mut beside: Vec<&mut [Box<Beside>]> = self.beside.chunks_mut(BLOCK).collect();
+        let mut beside: Vec<&mut [Option<Box<Beside>>]> = self.beside.chunks_mut(BLOCK).collect();
         beside.resize_with(self.list.blocks.len(), Default::default);
-        let blocks = (velocity.par_chunks_mut(BLOCK), acceleration.par_chunks_mut(BLOCK), beside);
+        let near_wall = near_wall.par_chunks_mut(BLOCK);
+        let blocks = (velocity.par_chunks_mut(BLOCK), acceleration.par_chunks_mut(BLOCK), beside, near_wall);
         let extremes = blocks.into_par_iter().zip(&self.list.blocks).enumerate().map(
-            |(block, ((velocity, acceleration, beside), rows))| {
+            |(block, ((velocity, acceleration, beside, near_wall), rows))| {
                 let first = block * BLOCK;
                 let mut most = Extremes { fastest: usize::MAX, ..Extremes::default() };
                 force::forces(&seen, rows, first, acceleration, &mut most.closest);
@@ -105,9 +124,17 @@ impl LennardJones {
                     let f = usize::from(fluid[i]);
                     let mut now = Vec3::from(*v);
                     let mut sum = Vec3::from(*a) * scale;
-                    if let Some(b) = beside.get_mut(k).filter(|_| near_wall[i] != 0) {
-                        let at = (DVec3::new(x[i], y[i], z[i]), now.as_dvec3());
-                        sum += b.force(params, around.walls, at, moment, &mut most.closest).as_vec3();
+                    if let Some(b) = beside.get_mut(k) {
+                        let p = DVec3::new(x[i], y[i], z[i]);
+                        let flag = &mut near_wall[k];
+                        if *flag == UNKNOWN || *flag == 0 && way2 < square_way(&seen.place[i], &listed[i]) {
+                            let b = b.get_or_insert_default();
+                            *flag = u8::from(b.is_near(around.walls, p, &felt, moment));
+                        }
+                        if *flag != 0 {
+                            let b = b.get_or_insert_default();
+                            sum += b.force(around.walls, (p, now), &felt, moment, &mut most.closest);
+                        }
                     }
                     let mut acc = sum * per_mass[f];
                     acc += if only_gravity {
@@ -159,53 +186,14 @@ impl LennardJones {
     }
 }
 
-/// How far particles have moved since the list was made, in units of the support.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Moved {
-    /// Greatest square of a way; no number if a particle is nowhere.
-    pub farthest2: f32,
-    /// Least and greatest way along each axis.
-    least: [f32; 3],
-    most: [f32; 3],
+/// Square of the way between two places, in supports.
+#[inline(always)]
+fn square_way(a: &Quad, b: &Quad) -> f32 {
+    (0..3).map(|k| (a[k] - b[k]) * (a[k] - b[k])).sum()
 }
 
-impl Moved {
-    const NONE: Moved = Moved { farthest2: 0.0, least: [f32::INFINITY; 3], most: [f32::NEG_INFINITY; 3] };
-
-    /// Of a block.
-    fn of(now: &[Quad], listed: &[Quad]) -> Self {
-        let mut m = Moved::NONE;
-        for (a, b) in now.iter().zip(listed) {
-            let d = [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
-            let d2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
-            // Stays no number once it is.
-            m.farthest2 = if d2 <= m.farthest2 || m.farthest2.is_nan() { m.farthest2 } else { d2 };
-            for (k, d) in d.into_iter().enumerate() {
-                m.least[k] = m.least[k].min(d);
-                m.most[k] = m.most[k].max(d);
-            }
-        }
-        m
-    }
-
-    fn and(self, o: Self) -> Self {
-        let first = self.farthest2 > o.farthest2 || self.farthest2.is_nan();
-        Moved {
-            farthest2: if first { self.farthest2 } else { o.farthest2 },
-            least: std::array::from_fn(|k| self.least[k].min(o.least[k])),
-            most: std::array::from_fn(|k| self.most[k].max(o.most[k])),
-        }
-    }
-
-    /// Way of the farthest.
-    pub fn farthest(&self) -> f64 {
-        f64::from(self.farthest2).sqrt()
-    }
-
-    /// Most by which two particles can have come nearer. Where some fall past others that rest, half of what the way of the
-    /// farthest tells.
-    pub fn apart(&self) -> f64 {
-        let across: f64 = (0..3).map(|k| f64::from(self.most[k] - self.least[k]).max(0.0).powi(2)).sum();
-        across.sqrt().min(2.0 * self.farthest())
-    }
+/// Whether what is known of walls says that a particle at `p` has entered none.
+#[inline(always)]
+fn is_clear(beside: &Option<Box<Beside>>, felt: &Felt, p: DVec3, now: Moment) -> bool {
+    beside.as_ref().is_some_and(|b| b.is_clear(felt, p, now))
 }

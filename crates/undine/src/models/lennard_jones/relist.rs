@@ -3,34 +3,39 @@
 use glam::DVec3;
 use rayon::prelude::*;
 
-use super::force::{Constants, Quad};
+use super::force::{Constants, Quad, record};
 use super::list::BLOCK;
-use super::wall::{self, Moment};
-use super::{FAR, LennardJones};
-use crate::models::Around;
+use super::{FAR, LennardJones, UNKNOWN};
+use crate::models::{Around, Passes};
 use crate::neighbors::{Grid, wrap};
-use crate::state::particles::Particles;
 
 /// Skins to choose from, × σ.
 const SKINS: [f64; 7] = [0.15, 0.2, 0.3, 0.4, 0.55, 0.75, 1.0];
 /// The skin before anything has moved, × σ.
 pub(super) const FIRST_SKIN: f64 = 0.3;
 
-/// What making a list costs, in sums over it.
-const LIST_COST: f64 = 4.0;
-
-/// Ways of two particles away from each other, × that of the fastest: where some fall, others rest.
-const APART: f64 = 1.2;
-
-/// Cells that the grid may have however few the particles: drops that have rolled away must not squeeze space.
-pub(super) const CELLS: f64 = (1 << 19) as f64;
+/// What making a list costs, in sums over it, and what it costs whatever its length, in sums over the pairs of σ³ around each
+/// particle.
+const LIST_COST: f64 = 2.0;
+const SORT_COST: f64 = 8.0;
 
 /// Distance of new particles from walls, × spacing.
 const OFF_WALL: f64 = 0.45;
 
 impl LennardJones {
     /// Makes the list of neighbours, and sorts for it.
-    pub(super) fn relist(&mut self, around: &Around, step: f64) {
+    pub(super) fn relist(&mut self, around: &Around, passes: &mut Passes) {
+        passes.time("sort", || self.sort(around));
+        passes.time("list", || self.lay());
+        // Whether walls are near is looked at with their forces.
+        self.particles.near_wall.fill(if around.walls.is_empty() { 0 } else { UNKNOWN });
+        self.listed_travel = self.travel;
+        self.stale = false;
+        self.lists += 1;
+    }
+
+    /// Puts the particles in the order of the cells of a grid for a new skin.
+    fn sort(&mut self, around: &Around) {
         let period = self.period;
         self.push_newborn_off(around);
         if period.is_some() {
@@ -40,23 +45,22 @@ impl LennardJones {
                 [p.x[i], p.y[i], p.z[i]] = q.to_array();
             }
         }
-        self.choose_skin(step);
+        self.choose_skin();
         self.particles.sort(&mut self.grid, period.as_ref());
-        // Particles came or went: all is to be looked for anew.
-        if self.stale {
+        if around.walls.is_empty() {
             self.beside.clear();
+            return;
         }
-        if !around.walls.is_empty() {
-            let mut kept: Vec<_> = std::mem::take(&mut self.beside).into_iter().map(Some).collect();
-            kept.resize_with(self.particles.len(), Default::default);
-            let order = self.particles.order();
-            self.beside.extend(order.iter().map(|&i| kept[i as usize].take().unwrap_or_default()));
-        }
-        self.lay();
-        self.find_walls(around);
-        self.listed_travel = self.travel;
-        self.stale = false;
-        self.lists += 1;
+        // Where particles came or went all is to be looked for anew.
+        let kept = if self.stale { 0 } else { self.beside.len() };
+        self.sorted_beside.clear();
+        self.sorted_beside.extend(self.particles.order().iter().map(
+            |&i| match self.beside.get_mut(i as usize) {
+                Some(beside) if kept > 0 => std::mem::take(beside),
+                _ => None,
+            },
+        ));
+        std::mem::swap(&mut self.beside, &mut self.sorted_beside);
     }
 
     /// Emitters know nothing of walls: what they put nearer than half a spacing to one would be shot off.
@@ -73,50 +77,45 @@ impl LennardJones {
         self.newborn = 0;
     }
 
-    /// Finds the particles that may come to feel walls before the next list is made.
-    fn find_walls(&mut self, around: &Around) {
-        let (params, walls) = (&self.params, around.walls);
-        let near = wall::reach(params) + self.skin;
-        let now = Moment { time: around.time, travel: self.travel };
-        let Particles { x, y, z, near_wall, .. } = &mut self.particles;
-        if walls.is_empty() {
-            return near_wall.fill(0);
-        }
-        let all = near_wall.par_iter_mut().zip(&mut self.beside).enumerate().with_min_len(BLOCK);
-        all.for_each(|(i, (flag, beside))| {
-            let p = DVec3::new(x[i], y[i], z[i]);
-            *flag = u8::from(beside.is_near(params, walls, p, near, now));
-        });
-    }
-
     /// Lists the neighbours of sorted particles, over which the grid lies.
     pub(super) fn lay(&mut self) {
-        let n = self.particles.len();
-        self.list.find(&self.grid, self.particles.position());
-        for (kept, now) in self.reference.iter_mut().zip(self.particles.position()) {
-            kept.clear();
-            kept.extend_from_slice(now);
-        }
-        self.listed.resize(n, [0.0; 4]);
-        fill_all(&self.grid, self.particles.position(), &mut self.listed);
-        self.place.clear();
-        self.place.extend_from_slice(&self.listed);
-        self.place.push(FAR);
-        self.velocity.clear();
-        self.velocity.extend(self.particles.velocity.iter().map(|v| [v[0], v[1], v[2], 0.0]));
-        self.velocity.push([0.0; 4]);
+        let period = self.period.is_some();
+        let LennardJones { particles, grid, list, listed, place, record: records, reference, groups, .. } =
+            self;
+        let share = self.skin / (self.params.pair.cutoff + self.skin);
+        list.place(grid, particles.position());
+        listed.clear();
+        listed.extend(list.places());
+        let copies = || {
+            for (kept, now) in reference.iter_mut().zip(particles.position()) {
+                kept.clear();
+                kept.extend_from_slice(now);
+            }
+            place.clear();
+            place.extend_from_slice(listed);
+            place.push(FAR);
+            records.clear();
+            if self.params.damping > 0.0 {
+                records.extend(place.iter().zip(&particles.velocity).map(|(p, v)| record(*p, *v)));
+                records.push(record(FAR, [0.0; 3]));
+            }
+            groups.lay(listed, share, period);
+        };
+        rayon::join(|| list.find_placed(grid), copies);
+        self.since = 0;
     }
 
-    /// The skin that costs least when all goes on as fast as now: a thick one lists more pairs, a thin one is soon used up.
-    fn choose_skin(&mut self, step: f64) {
+    /// The skin that costs least when all goes on as fast as of late: a thick one lists more pairs, a thin one is soon used up.
+    fn choose_skin(&mut self) {
         let sigma = self.params.pair.sigma;
         let rc = self.params.pair.cutoff;
-        let way = f64::from(self.extremes.speed2).sqrt() * step;
         let widest = self.period.map_or(f64::INFINITY, |p| {
             let lengths = (0..3).filter(|a| p.axes[*a]).map(|a| p.max[a] - p.min[a]);
             0.5 * lengths.fold(f64::INFINITY, f64::min) - rc
         });
-        let cost = |skin: f64| (rc + skin).powi(3) * (1.0 + LIST_COST * (APART * way / skin).min(1.0));
+        let lists = |skin: f64| (1.0 / (0.5 + skin / self.wear.max(1e-30))).min(1.0);
+        let volume = |skin: f64| ((rc + skin) / sigma).powi(3);
+        let cost = |skin: f64| volume(skin) * (1.0 + LIST_COST * lists(skin)) + SORT_COST * lists(skin);
         let mut best = (f64::INFINITY, SKINS[0] * sigma);
         for skin in SKINS.map(|s| s * sigma) {
             let skin = skin.min(widest);
@@ -130,7 +129,7 @@ impl LennardJones {
     pub(super) fn set_skin(&mut self, skin: f64) {
         self.skin = skin;
         let h = self.params.pair.cutoff + skin;
-        self.grid = Grid::for_others(h, CELLS);
+        self.grid = Grid::frugal(h);
         let period = self
             .period
             .map_or([0.0; 3], |p| std::array::from_fn(|a| if p.axes[a] { p.max[a] - p.min[a] } else { 0.0 }));

@@ -3,6 +3,7 @@
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 
+use super::awake::with_one_awake;
 use super::{FAR, LennardJones, saved};
 use crate::checkpoint::{CheckpointError, CheckpointReader, CheckpointWriter};
 use crate::frame::{Field, FieldData, Frame};
@@ -29,6 +30,8 @@ const VISCOUS: f64 = 0.3;
 const ROOM: f64 = 0.85;
 /// Pairs nearer than this, × σ, are moved apart at the start.
 const TIGHT: f64 = 0.9;
+/// Particles from which on a step is so long that waking threads for it does not count.
+const MANY: usize = 1 << 16;
 /// In so many moves at most.
 const SETTLING: usize = 60;
 
@@ -61,35 +64,17 @@ impl Solver for LennardJones {
     }
 
     fn step(&mut self, dt: f64, around: &Around, passes: &mut Passes) -> Result<(), Trouble> {
-        if self.place.len() != self.particles.len() + 1 {
-            self.stale = true;
-            let n = self.particles.len();
-            self.place.resize(n + 1, FAR);
-            self.velocity.resize(n + 1, [0.0; 4]);
-            self.listed.resize(n, [0.0; 4]);
+        if self.particles.len() > MANY {
+            return self.one_step(dt, around, passes);
         }
-        self.travel += around.walls.fastest() * dt;
-        let moved = passes.time("move", || self.advance(dt, around));
-        if moved.farthest2.is_nan() {
-            let p = &self.particles;
-            let lost = (0..p.len()).find(|&i| !(p.x[i] + p.y[i] + p.z[i]).is_finite());
-            return Err(self.trouble(lost.unwrap_or(0), around.time));
-        }
-        let support = (self.params.pair.cutoff + self.skin) * (1.0 + 1e-4);
-        let (apart, farthest) = (moved.apart() * support, moved.farthest() * support);
-        if self.stale || apart > self.skin || farthest + self.travel - self.listed_travel > self.skin {
-            passes.time("list", || self.relist(around, dt));
-        }
-        passes.time("force", || self.forces(around, dt));
-        self.steps += 1;
-        self.guard(around.time)
+        with_one_awake(|| self.one_step(dt, around, passes))
     }
 
     /// Moves apart what the start put too close together (beside walls, where fluids meet), which would fly off.
     fn settle(&mut self, around: &Around) {
         let sigma = self.params.pair.sigma;
         for _ in 0..SETTLING {
-            self.relist(around, 0.0);
+            self.relist(around, &mut Passes::default());
             let velocity = self.particles.velocity.clone();
             self.forces(around, 0.0);
             self.particles.velocity = velocity;
@@ -112,7 +97,7 @@ impl Solver for LennardJones {
     }
 
     fn refresh(&mut self, around: &Around, passes: &mut Passes) {
-        passes.time("list", || self.relist(around, 0.0));
+        self.relist(around, passes);
         passes.time("force", || self.forces(around, 0.0));
     }
 
@@ -182,11 +167,47 @@ impl Solver for LennardJones {
         false
     }
 
+    fn diagnostics(&self) -> Vec<(&'static str, f64)> {
+        vec![("lists", self.lists as f64), ("skin", self.skin / self.params.pair.sigma)]
+    }
+
     fn save(&self, out: &mut CheckpointWriter) -> std::io::Result<()> {
         saved::save(self, out)
     }
 
     fn load(&mut self, from: &mut CheckpointReader) -> Result<(), CheckpointError> {
         saved::load(self, from)
+    }
+}
+
+impl LennardJones {
+    fn one_step(&mut self, dt: f64, around: &Around, passes: &mut Passes) -> Result<(), Trouble> {
+        if self.place.len() != self.particles.len() + 1 {
+            self.stale = true;
+            let n = self.particles.len();
+            self.place.resize(n + 1, FAR);
+            self.record.resize(if self.params.damping > 0.0 { n + 1 } else { 0 }, [0.0; 8]);
+            self.listed.resize(n, [0.0; 4]);
+        }
+        self.travel += around.walls.fastest() * dt;
+        let needed = passes.time("move", || {
+            self.advance(dt, around);
+            self.groups.needed(&self.ways)
+        });
+        if needed.is_nan() {
+            let p = &self.particles;
+            let lost = (0..p.len()).find(|&i| !(p.x[i] + p.y[i] + p.z[i]).is_finite());
+            return Err(self.trouble(lost.unwrap_or(0), around.time));
+        }
+        self.since += 1;
+        if self.stale || self.groups.is_used_up(needed) {
+            if !self.stale {
+                self.wear = f64::from(needed) * (self.params.pair.cutoff + self.skin) / self.since as f64;
+            }
+            self.relist(around, passes);
+        }
+        passes.time("force", || self.forces(around, dt));
+        self.steps += 1;
+        self.guard(around.time)
     }
 }

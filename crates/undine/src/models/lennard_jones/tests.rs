@@ -114,16 +114,9 @@ fn fast_forces_are_those_of_the_plain_equations_whatever_the_options() {
             bench.step(&mut model, 0.001);
         }
         let expected = law(&model).forces(&places(&model), &velocities(&model));
-        let seen = Seen {
-            velocity: &model
-                .particles
-                .velocity
-                .iter()
-                .map(|v| [v[0], v[1], v[2], 0.0])
-                .chain([[0.0; 4]])
-                .collect::<Vec<_>>(),
-            ..model.seen()
-        };
+        let velocity = model.particles.velocity.iter().chain(&[[0.0; 3]]);
+        let record: Vec<_> = model.place.iter().zip(velocity).map(|(p, v)| force::record(*p, *v)).collect();
+        let seen = Seen { record: &record, ..model.seen() };
         for (block, rows) in model.list.blocks.iter().enumerate() {
             let n = rows.end.len();
             let (mut fast, mut plain) = (vec![[0.0; 3]; n], vec![[0.0; 3]; n]);

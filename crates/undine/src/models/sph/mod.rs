@@ -54,9 +54,6 @@ const RUNAWAY: f64 = 10.0;
 /// A particle that moves by more than this in a step, in spacings, is held against all walls, near or not.
 const HOP: f64 = 0.15;
 
-/// No run gets a particle so far, m.
-const FARTHEST: f64 = 1e18;
-
 /// The SPH model.
 pub struct Sph {
     params: Params,
@@ -350,19 +347,8 @@ impl Solver for Sph {
     }
 
     fn save(&self, out: &mut CheckpointWriter) -> std::io::Result<()> {
-        let p = &self.particles;
         out.section("sph")?;
-        out.put_u64(p.len() as u64)?;
-        out.put_u32(p.next_id)?;
-        for a in p.position() {
-            out.put_f64s(a)?;
-        }
-        out.put_f32x3s(&p.velocity)?;
-        out.put_f32x3s(&p.acceleration)?;
-        out.put_f32s(&p.density)?;
-        out.put_u32s(&p.id)?;
-        out.put_u8s(&p.fluid)?;
-        out.put_u8s(&p.near_wall)?;
+        self.particles.save(out)?;
         out.put_f32s(&[self.extremes.speed2, self.extremes.acceleration2, self.implicit.change])?;
         for f in &self.params.fluids {
             out.put_f64s(&[f.viscosity, f.tension])?;
@@ -373,42 +359,7 @@ impl Solver for Sph {
     fn load(&mut self, from: &mut CheckpointReader) -> Result<(), CheckpointError> {
         let damaged = |what: &str| CheckpointError::Damaged { what: what.into() };
         from.section("sph")?;
-        let n = from.get_u64()? as usize;
-        let p = &mut self.particles;
-        p.next_id = from.get_u32()?;
-        p.x = from.get_f64s()?;
-        p.y = from.get_f64s()?;
-        p.z = from.get_f64s()?;
-        p.velocity = from.get_f32x3s()?;
-        p.acceleration = from.get_f32x3s()?;
-        p.density = from.get_f32s()?;
-        p.id = from.get_u32s()?;
-        p.fluid = from.get_u8s()?;
-        p.near_wall = from.get_u8s()?;
-        let lengths = [
-            p.x.len(),
-            p.y.len(),
-            p.z.len(),
-            p.velocity.len(),
-            p.acceleration.len(),
-            p.density.len(),
-            p.id.len(),
-            p.near_wall.len(),
-        ];
-        if lengths.iter().any(|l| *l != n) || p.fluid.len() != n {
-            return Err(damaged("particle arrays differ in length"));
-        }
-        if p.fluid.iter().any(|f| *f as usize >= self.params.fluids.len()) {
-            return Err(damaged("a particle belongs to no fluid of the scene"));
-        }
-        let near = |a: &[f64]| a.iter().all(|v| v.abs() < FARTHEST);
-        if !(near(&p.x) && near(&p.y) && near(&p.z)) {
-            return Err(damaged("a particle is nowhere"));
-        }
-        let finite = |a: &[[f32; 3]]| a.as_flattened().iter().all(|v| v.is_finite());
-        if !(finite(&p.velocity) && finite(&p.acceleration)) {
-            return Err(damaged("a particle's motion is no number"));
-        }
+        self.particles.load(from, self.params.fluids.len())?;
         let extremes = from.get_f32s()?;
         let [speed2, acceleration2, change] = extremes[..] else { return Err(damaged("step statistics")) };
         for f in &mut self.params.fluids {

@@ -81,6 +81,18 @@ impl Work {
     /// Takes sorted places that are no fluid (parallel arrays, m): coordinates, and records with these alone. One more
     /// record lies so far away that it adds to no sum: lists of these places are filled up with its number.
     pub fn place(&mut self, grid: &Grid, position: [&[f64]; 3]) {
+        self.place_points(grid, position);
+        let n = self.n;
+        self.records.resize(n + 1, [0.0; 8]);
+        self.records[n] = [1e9, 1e9, 1e9, 0.0, 0.0, 0.0, 0.0, 0.0];
+        let (x, y, z) = (&self.x, &self.y, &self.z);
+        self.records[..n].par_iter_mut().enumerate().with_min_len(BLOCK).for_each(|(i, r)| {
+            *r = [x[i], y[i], z[i], 0.0, 0.0, 0.0, 0.0, 0.0];
+        });
+    }
+
+    /// Takes the coordinates of sorted places (parallel arrays, m) alone.
+    pub fn place_points(&mut self, grid: &Grid, position: [&[f64]; 3]) {
         let n = position[0].len();
         self.n = n;
         for (a, local) in [&mut self.x, &mut self.y, &mut self.z].into_iter().enumerate() {
@@ -88,12 +100,6 @@ impl Work {
             local[n..].fill(0.0);
             grid.locals(a, position[a], &mut local[..n]);
         }
-        self.records.resize(n + 1, [0.0; 8]);
-        self.records[n] = [1e9, 1e9, 1e9, 0.0, 0.0, 0.0, 0.0, 0.0];
-        let (x, y, z) = (&self.x, &self.y, &self.z);
-        self.records[..n].par_iter_mut().enumerate().with_min_len(BLOCK).for_each(|(i, r)| {
-            *r = [x[i], y[i], z[i], 0.0, 0.0, 0.0, 0.0, 0.0];
-        });
     }
 
     /// The next bunch of particles from i on, before `end`, and its candidates: how many there are and their
