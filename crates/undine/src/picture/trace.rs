@@ -294,7 +294,9 @@ impl Tracer<'_> {
         let sky = &stage.sky;
         let mut light = Vec3::ZERO;
         if sky.sunlight != Vec3::ZERO {
-            let to_sun = cone_direction(sky.sun, sky.sun_angle, random.pair());
+            // With one ray a pixel the width of the sun would be grain.
+            let to_sun =
+                if self.plain { sky.sun } else { cone_direction(sky.sun, sky.sun_angle, random.pair()) };
             let cos = to_sun.dot(n);
             if cos > 0.0 && to_sun.dot(flat) > 0.0 {
                 let seen = stage.visibility(&Ray::new(p, to_sun, stage.epsilon));
@@ -303,7 +305,8 @@ impl Tracer<'_> {
         }
         // What hides the sky is lit too: about as brightly as this surface, by less light.
         let blocked = |seen: Vec3| (1.0 - seen) * albedo * (0.35 * sky.ambient());
-        let d = cosine_direction(n, random.pair());
+        // And so would be the parts of the sky.
+        let d = if self.plain { n } else { cosine_direction(n, random.pair()) };
         let ray = Ray::new(p, d, stage.epsilon);
         light += if self.to_ground(&ray).is_finite() {
             // Light off the ground, less the nearer it lies.
