@@ -43,6 +43,7 @@ use self::pressure::Pressure;
 use self::solids::Immersed;
 use self::solids::couple::Dip;
 use self::solids::elastic::Elastic;
+use self::solids::remainder::Gain;
 use self::transfer::{Deposit, Faces, sum_property, velocity_at};
 use self::viscosity::{Thick, Viscosity, explicit_limit};
 use super::{Around, Birth, Passes, Solver, StepLimit, Trouble};
@@ -592,6 +593,7 @@ impl Solver for Mac {
         passes.time("viscosity", || self.viscosity(&cuts, kick));
         passes.time("pressure", || self.project(&mut cuts, around, kick, dt));
         passes.time("extrapolate", || self.complete(&cuts));
+        self.return_remainder(&cuts, around, kick, dt);
         let evened = passes.time("even", || {
             let layers = self.layers();
             let Mac { even, layout, liquid, known, pressure, immersed, .. } = self;
@@ -781,6 +783,30 @@ fn steady(fields: &crate::fields::Fields) -> DVec3 {
 }
 
 impl Mac {
+    /// What markers beside bodies did not take on of the pressure's impulse, or took on besides, is the bodies'.
+    fn return_remainder(&mut self, cuts: &Cuts, around: &Around, kick: f64, dt: f64) {
+        let Mac { layout, liquid, u, before, immersed, bare, deposit, convection, .. } = self;
+        let (Some(immersed), Some(bare)) = (immersed, bare) else { return };
+        // There velocities are the grid's, not the markers'.
+        if *convection == Convection::SemiLagrangian {
+            return;
+        }
+        let gain = Gain {
+            layout,
+            bare,
+            cuts,
+            liquid,
+            state: around.solids.state(),
+            gravity: steady(around.fields),
+            before,
+            after: u,
+            markers: &deposit.faces,
+            mass: self.fluids[0].density * self.spacing.powi(3),
+            taken: if *convection == Convection::Flip { convect::PIC } else { 1.0 },
+        };
+        immersed.return_remainder(&gain, kick, dt);
+    }
+
     /// Holds markers out of bodies.
     fn push_out(&mut self, around: &Around, moved: Moved, dt: f64) {
         let Mac { layout, markers, order, immersed, .. } = self;

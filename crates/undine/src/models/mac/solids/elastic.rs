@@ -3,6 +3,8 @@
 //! Each marker stands for a volume of liquid, and the force is in proportion to it, so that neither the number of markers nor the
 //! subset of them that is used changes the motion.
 
+use std::ops::Range;
+
 use glam::DVec3;
 use rayon::prelude::*;
 
@@ -29,7 +31,7 @@ pub struct Elastic {
     /// k_int, N/m, and z_int, N s/m, per volume of liquid (m³), for each body.
     stiffness: Vec<f64>,
     damping: Vec<f64>,
-    /// One marker of so many is used.
+    /// Of the markers of each cell one of so many is used.
     subset: u32,
     /// The largest step that follows it, s.
     pub limit: f64,
@@ -74,7 +76,6 @@ impl Elastic {
         mass: impl Fn(usize, usize) -> f64,
         (volume, kick): (f64, f64),
     ) -> Vec<DVec3> {
-        let volume = volume * f64::from(self.subset);
         let bodies = state.bodies.iter().enumerate();
         let nodes: Vec<(usize, usize)> =
             bodies.flat_map(|(b, body)| body.nodes.clone().map(move |i| (b, i))).collect();
@@ -109,6 +110,26 @@ impl Elastic {
         out
     }
 
+    /// The markers of a cell that are used, and for how many each stands. There is at least one, for else liquid would come in
+    /// where by chance there is none; which they are changes as they move, so that no place is always seen by the same ones.
+    fn chosen(&self, markers: &Markers, all: Range<u32>) -> (impl Iterator<Item = usize>, f64) {
+        let count = all.end - all.start;
+        let used = ((count + self.subset / 2) / self.subset).max(u32::from(count > 0));
+        let first = if used == count {
+            0
+        } else {
+            let x = markers.x[all.start as usize].map(f32::to_bits);
+            let mixed = (x[0] ^ x[1].rotate_left(11) ^ x[2].rotate_left(22)).wrapping_mul(0x9E37_79B9);
+            mixed >> 16
+        };
+        let chosen = (0..used).map(move |k| {
+            let at =
+                (u64::from(first) + u64::from(k) * u64::from(count) / u64::from(used)) % u64::from(count);
+            all.start as usize + at as usize
+        });
+        (chosen, f64::from(count) / f64::from(used.max(1)))
+    }
+
     /// Section 3.1, f = -k_int (|x| - d_int) - z_int d|x|/dt for |x| ≤ R, of all markers around a node.
     #[allow(clippy::too_many_arguments)]
     fn around(
@@ -137,10 +158,8 @@ impl Elastic {
                 for cx in range(0) {
                     let c = cx + layout.n[0] * (cy + layout.n[1] * cz);
                     let mut on_cell = DVec3::ZERO;
-                    for m in order.start[c] as usize..order.start[c + 1] as usize {
-                        if !markers.id[m].is_multiple_of(self.subset) {
-                            continue;
-                        }
+                    let (chosen, each) = self.chosen(markers, order.start[c]..order.start[c + 1]);
+                    for m in chosen {
                         let d = layout.world(markers.x[m]) - center;
                         let distance = d.length();
                         if distance > r || distance == 0.0 {
@@ -150,7 +169,7 @@ impl Elastic {
                         let v = glam::Vec3::from(velocity_at(layout, u, &markers.x[m])).as_dvec3() - velocity;
                         let f = -self.stiffness[body] * (distance - self.length * r)
                             - self.damping[body] * v.dot(n);
-                        on_cell += n * (f * volume);
+                        on_cell += n * (f * volume * each);
                     }
                     if on_cell != DVec3::ZERO {
                         sum -= on_cell;

@@ -8,6 +8,7 @@
 pub mod couple;
 pub mod elastic;
 pub mod push;
+pub mod remainder;
 pub mod shape;
 #[cfg(test)]
 mod tests;
