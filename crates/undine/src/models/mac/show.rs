@@ -9,11 +9,34 @@ use super::transfer::{center_value_at, velocity_at};
 use crate::frame::{Field, FieldData, Frame};
 use crate::models::Around;
 
+/// Markers that a thread sums at a time. A fixed number, so that sums are the same for any number of threads.
+const CHUNK: usize = 8192;
+
 impl Mac {
+    /// Kinetic and potential energy of the markers, J.
+    pub(super) fn energy(&self, around: &Around) -> f64 {
+        let (m, g) = (&self.markers, around.fields.gravity);
+        let chunk = |((x, velocity), fluid): ((&[[f32; 3]], &[[f32; 3]]), &[u8])| {
+            let each = x.iter().zip(velocity).zip(fluid).map(|((x, v), f)| {
+                let specific =
+                    0.5 * f64::from(glam::Vec3::from(*v).length_squared()) - g.dot(self.layout.world(*x));
+                self.fluids[usize::from(*f)].density * specific
+            });
+            each.sum::<f64>()
+        };
+        let chunks = m.x.par_chunks(CHUNK).zip(m.velocity.par_chunks(CHUNK)).zip(m.fluid.par_chunks(CHUNK));
+        chunks.map(chunk).collect::<Vec<_>>().iter().sum::<f64>() * self.spacing.powi(3)
+    }
+
     /// Markers with velocity, density, pressure, fluid and number.
     pub(super) fn show(&self, around: &Around) -> Frame {
         let (layout, markers) = (&self.layout, &self.markers);
-        let mut frame = Frame { spacing: self.spacing, support: 2.0 * self.spacing, ..Frame::default() };
+        let mut frame = Frame {
+            spacing: self.spacing,
+            support: 2.0 * self.spacing,
+            spent: self.spent,
+            ..Frame::default()
+        };
         let made;
         // Those of the last step are not kept with a checkpoint where bodies have moved since.
         let cuts = match &self.cuts {

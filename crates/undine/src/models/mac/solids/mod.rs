@@ -10,6 +10,7 @@ pub mod elastic;
 pub mod push;
 pub mod remainder;
 pub mod shape;
+mod sheet;
 #[cfg(test)]
 mod tests;
 
