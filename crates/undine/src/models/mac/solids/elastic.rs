@@ -215,7 +215,7 @@ impl Elastic {
 }
 
 /// Accelerates the liquid by forces on that of cells (section 3.2: half of a cell's to either face) during `kick`, s. `mass` is that of
-/// a face, kg. To share by the masses of the faces was tried: then a body that flies into water exchanged a tenth more momentum than it
+/// a face, kg. To share by the masses of the faces was tried: then water that a ball flew into gained a tenth more momentum than the ball
 /// lost, not a thirtieth.
 pub fn push(
     layout: &Layout,
