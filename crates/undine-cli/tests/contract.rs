@@ -63,6 +63,38 @@ fn a_run_is_never_overwritten() {
 }
 
 #[test]
+fn check_tells_what_a_model_ignores() {
+    let scratch = Scratch::new();
+    let warnings = |model: &str, rest: &str| {
+        let scene = format!(
+            r#"
+            domain = {{ min = [0, 0, 0], max = [1, 1, 1] }}
+            model = {{ {model}, spacing = 0.1 }}
+            [[fluid]]
+            name = "mercury"
+            shape = {{ box = {{ min = [0, 0, 0], max = [0.5, 0.5, 1] }} }}
+            {rest}
+            "#
+        );
+        std::fs::write(scratch.path("ignored.toml"), scene).unwrap();
+        let report = scratch.json(&["check", "ignored.toml", "--json"]);
+        report["warnings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|w| w.as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert!(warnings("kind = \"mac\"", "surface_tension = 0.5")[0].contains("no surface tension"));
+    assert!(warnings("kind = \"mac\"", "surface_tension = 0").is_empty());
+    let cloth = "[[solid]]\nname = \"sail\"\nkind = \"cloth\"\nspacing = 0.1\n\
+                 shape = { box = { min = [0.6, 0.5, 0.2], max = [0.9, 0.51, 0.8] } }";
+    assert!(warnings("kind = \"mac\"", cloth)[0].contains("the cloth `sail`"));
+    assert!(warnings("kind = \"mac\", coupling = \"markers\"", cloth).is_empty());
+    assert!(warnings("kind = \"lennard-jones\"", cloth)[0].contains("does not feel solids"));
+}
+
+#[test]
 fn check_tells_counts_step_and_warnings() {
     let scratch = Scratch::new();
     let report = scratch.json(&["check", "dam-break", "--set", COARSE, "--json"]);

@@ -125,6 +125,7 @@ fn sample(index: u64, count: usize) -> Frame {
         spacing: 0.01,
         support: 0.02,
         gravity: None,
+        spent: None,
         particles: Particles { position, fields },
         solids: vec![ball, cloth],
     }

@@ -14,6 +14,8 @@ pub struct Frame {
     pub support: f64,
     /// Gravity in force, m/s²; events may change it. `None` where it is not known, as of particles read from a file.
     pub gravity: Option<[f64; 3]>,
+    /// Kinetic and potential energy that left the fluid during its motion, J: given to bodies or lost. `None` where it is not booked.
+    pub spent: Option<f64>,
     /// The fluid.
     pub particles: Particles,
     /// Mass-spring bodies.
@@ -116,4 +118,8 @@ pub struct Body {
     pub triangles: Vec<[u32; 3]>,
     /// Radius of a one-node ball, m.
     pub radius: f32,
+    /// Energy stored in its springs, J.
+    pub elastic: f64,
+    /// Work that the fluid has done on it since the start, J.
+    pub work: f64,
 }

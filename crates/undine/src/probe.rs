@@ -12,7 +12,7 @@ use glam::DVec3;
 use self::place::Column;
 use crate::frame::{FieldData, Frame};
 use crate::scene::aabb::Aabb;
-use crate::scene::{Domain, Probe, ProbeKind, Scene};
+use crate::scene::{Domain, ModelKind, Probe, ProbeKind, Scene};
 use crate::walls::Walls;
 
 /// The probes of a scene.
@@ -33,6 +33,8 @@ struct Surroundings {
     fluids: Vec<(f64, f64)>,
     /// Where a `leaks` probe looks at them.
     walls: Option<Walls>,
+    /// Whether frames tell how much energy left the fluid.
+    books: bool,
 }
 
 /// A probe and what can be worked out once.
@@ -46,14 +48,16 @@ struct Instrument {
 }
 
 /// Names after the dot, for probes with several values.
-fn parts(kind: ProbeKind) -> &'static [&'static str] {
-    match kind {
+fn parts(probe: &Probe, scene: &Surroundings) -> &'static [&'static str] {
+    match probe.kind {
         ProbeKind::Front | ProbeKind::Height | ProbeKind::Pressure | ProbeKind::Flow | ProbeKind::Leaks => {
             &[]
         }
         ProbeKind::Velocity | ProbeKind::Momentum => &["x", "y", "z"],
         ProbeKind::Body => &["x", "y", "z", "vx", "vy", "vz"],
-        ProbeKind::Energy => &["kinetic", "potential"],
+        ProbeKind::Energy if probe.body.is_some() => &["kinetic", "potential", "elastic", "received"],
+        ProbeKind::Energy if scene.books => &["kinetic", "potential", "given", "lost"],
+        ProbeKind::Energy => &["kinetic", "potential", "given"],
         ProbeKind::DensityError => &["mean", "max"],
     }
 }
@@ -73,6 +77,7 @@ impl Probes {
             domain: scene.domain.clone(),
             fluids: scene.fluids.iter().map(|f| (f.density, mass(f.density))).collect(),
             walls: scene.probes.iter().any(|p| p.kind == ProbeKind::Leaks).then(|| Walls::new(scene)),
+            books: scene.model.kind == ModelKind::Mac,
         };
         let probes = scene
             .probes
@@ -91,7 +96,7 @@ impl Probes {
     pub fn columns(&self) -> Vec<String> {
         let mut columns = Vec::new();
         for Instrument { probe, .. } in &self.probes {
-            match parts(probe.kind) {
+            match parts(probe, &self.scene) {
                 [] => columns.push(probe.name.clone()),
                 parts => columns.extend(parts.iter().map(|part| format!("{}.{part}", probe.name))),
             }
@@ -112,8 +117,12 @@ impl Probes {
                 ProbeKind::Flow => values.push(place::flow(&seen, i.probe.axis, i.probe.position)),
                 ProbeKind::Body => values.extend(total::body(frame, i.probe.body)),
                 ProbeKind::Energy => values.extend(match i.probe.body {
-                    Some(body) => total::body_energy(&seen, body),
-                    None => total::energy(&seen),
+                    Some(body) => total::body_energy(&seen, body).to_vec(),
+                    None => {
+                        let mut all = total::energy(&seen).to_vec();
+                        all.truncate(if self.scene.books { 4 } else { 3 });
+                        all
+                    }
                 }),
                 ProbeKind::Momentum => values.extend(match i.probe.body {
                     Some(body) => total::body_momentum(frame, body),

@@ -3,7 +3,7 @@
 use glam::DVec3;
 use undine::scene::aabb::Aabb;
 use undine::scene::shape::Shape;
-use undine::scene::{Boundary, Emitter, Inside, Scene};
+use undine::scene::{Boundary, Coupling, Emitter, Inside, ModelKind, Scene, Solid, SolidKind};
 use undine::walls::Walls;
 use undine::world::World;
 
@@ -11,6 +11,8 @@ use crate::text::count;
 
 /// Emitters nearer to each other or to fluid than this, × spacing, get into each other's way.
 const CLASH: f64 = 0.7;
+/// Surface tension of water, N/m: the default.
+const WATER: f64 = 0.072;
 
 /// All warnings, as sentences.
 pub fn all(world: &World) -> Vec<String> {
@@ -21,6 +23,7 @@ pub fn all(world: &World) -> Vec<String> {
     warnings.extend(short_periods(scene, h));
     warnings.extend(emitters(scene, world.walls()));
     warnings.extend(switches(scene));
+    warnings.extend(ignored(scene));
     if let Some(step) = scene.time.step {
         let free = Scene { time: undine::scene::Time { step: None, ..scene.time.clone() }, ..scene.clone() };
         let limit = World::new(free).map(|world| world.step_limit());
@@ -154,6 +157,34 @@ fn near(a: &[DVec3], b: &[DVec3], distance: f64) -> bool {
     a.iter()
         .filter(|p| reach.contains(**p))
         .any(|p| b.iter().any(|q| p.distance_squared(*q) < distance * distance))
+}
+
+/// What the model does not know of.
+fn ignored(scene: &Scene) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let kind = scene.model.kind;
+    if kind == ModelKind::Mac {
+        // Water's is the default: that it is missing needs no telling.
+        for f in scene.fluids.iter().filter(|f| f.surface_tension > 0.0 && f.surface_tension != WATER) {
+            warnings.push(format!(
+                "the model `mac` has no surface tension: that of `{}`, {} N/m, has no effect",
+                f.name, f.surface_tension
+            ));
+        }
+        let cloth = |s: &&Solid| s.kind == SolidKind::Cloth;
+        if scene.model.mac.coupling == Coupling::Pressure {
+            for s in scene.solids.iter().filter(cloth) {
+                warnings.push(format!(
+                    "liquid passes through the cloth `{}`: only model.coupling = \"markers\" feels it",
+                    s.name
+                ));
+            }
+        }
+    }
+    if kind == ModelKind::LennardJones && !scene.solids.is_empty() {
+        warnings.push("the model `lennard-jones` does not feel solids: they move by themselves".into());
+    }
+    warnings
 }
 
 /// Switches that nothing in the scene turns on.

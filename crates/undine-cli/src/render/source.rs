@@ -88,6 +88,7 @@ impl Source {
             spacing,
             support: scene.model.support(),
             gravity: None,
+            spent: None,
             particles: read_particles(path)?,
             solids: self.read_solids(&path.with_file_name(format!("solids_{number:04}.ply")))?,
         })

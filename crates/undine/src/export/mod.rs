@@ -182,6 +182,7 @@ pub(crate) mod tests {
             spacing: 0.02,
             support: 0.04,
             gravity: None,
+            spent: None,
             particles: Particles { position: vector(0.5), fields },
             solids: vec![
                 Body {

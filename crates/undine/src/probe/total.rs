@@ -6,8 +6,9 @@ use super::Seen;
 use crate::frame::Frame;
 
 /// Kinetic energy Σ ½mv² and potential energy -Σ m g·x (zero at the origin), J. g is the gravity in force at the
-/// frame: when an event changes it, the potential energy jumps by the work of changing it.
-pub(super) fn energy(seen: &Seen) -> [f64; 2] {
+/// frame: when an event changes it, the potential energy jumps by the work of changing it. Then what all fluids together gave to
+/// solids since the start, and what they lost besides, if the frame tells.
+pub(super) fn energy(seen: &Seen) -> [f64; 4] {
     let velocity = seen.velocity();
     let gravity = seen.gravity();
     let (mut kinetic, mut potential) = (0.0, 0.0);
@@ -17,7 +18,8 @@ pub(super) fn energy(seen: &Seen) -> [f64; 2] {
         kinetic += 0.5 * m * v.length_squared();
         potential -= m * gravity.dot(p);
     }
-    [kinetic, potential]
+    let given = seen.frame.solids.iter().map(|b| b.work).fold(0.0, |a, b| a + b);
+    [kinetic, potential, given, seen.frame.spent.map_or(f64::NAN, |spent| spent - given)]
 }
 
 /// Masses, places and velocities of a body's nodes.
@@ -29,12 +31,17 @@ fn nodes(frame: &Frame, body: usize) -> impl Iterator<Item = (f64, DVec3, DVec3)
     })
 }
 
-/// Kinetic and potential energy of a body, J, as of the fluid in [`energy`]; what its springs store is not in it.
-pub(super) fn body_energy(seen: &Seen, body: usize) -> [f64; 2] {
+/// Kinetic and potential energy of a body, J, as of the fluid in [`energy`], what its springs store, and the work that the fluid has
+/// done on it since the start.
+pub(super) fn body_energy(seen: &Seen, body: usize) -> [f64; 4] {
     let gravity = seen.gravity();
-    nodes(seen.frame, body).fold([0.0; 2], |[kinetic, potential], (m, x, v)| {
-        [kinetic + 0.5 * m * v.length_squared(), potential - m * gravity.dot(x)]
-    })
+    let [elastic, work] = seen.frame.solids.get(body).map_or([f64::NAN; 2], |b| [b.elastic, b.work]);
+    nodes(seen.frame, body).fold(
+        [0.0, 0.0, elastic, work],
+        |[kinetic, potential, elastic, work], (m, x, v)| {
+            [kinetic + 0.5 * m * v.length_squared(), potential - m * gravity.dot(x), elastic, work]
+        },
+    )
 }
 
 /// Momentum of a body, kg m/s.

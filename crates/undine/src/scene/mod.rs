@@ -37,7 +37,7 @@ mod spec;
 mod surface_method;
 #[cfg(test)]
 mod tests;
-mod triangle;
+pub(crate) mod triangle;
 mod volume;
 
 pub use backdrop::Backdrop;

@@ -148,11 +148,17 @@ impl Springs {
 
     /// Energy stored in all springs, J.
     pub fn elastic_energy(&self) -> f64 {
-        let stored = |(s, &[a, b]): (usize, &[u32; 2])| {
+        self.stored(0..self.pair.len())
+    }
+
+    /// Energy stored in the springs of a range, J.
+    pub fn stored(&self, springs: Range<usize>) -> f64 {
+        let stored = |s: usize| {
+            let [a, b] = self.pair[s];
             let l = self.position[a as usize].distance(self.position[b as usize]);
             0.5 * self.stiffness[s] * (l - self.rest[s]).powi(2)
         };
-        self.pair.iter().enumerate().map(stored).sum()
+        springs.map(stored).sum()
     }
 
     /// Centre of mass of the nodes in a range, m.

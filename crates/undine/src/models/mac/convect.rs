@@ -11,7 +11,7 @@ use crate::state::markers::{BLOCK, Markers};
 use crate::walls::Walls;
 
 /// Share of the grid's own velocity that FLIP takes over, so that what the grid cannot see dies away.
-const PIC: f32 = 0.03;
+pub(super) const PIC: f32 = 0.03;
 
 /// What moves markers.
 #[derive(Clone, Copy)]

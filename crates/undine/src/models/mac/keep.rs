@@ -35,6 +35,9 @@ impl Mac {
                 out.put_f32s(u)?;
             }
         }
+        if let Some(spent) = self.spent {
+            out.put_f64(spent)?;
+        }
         if let Some(immersed) = &self.immersed {
             out.put_f64x3s(&immersed.before.0.iter().map(|v| v.to_array()).collect::<Vec<_>>())?;
             out.put_f64(immersed.before.1)?;
@@ -108,6 +111,9 @@ impl Mac {
                 *u = field(from, cells)?;
             }
             self.u = u;
+        }
+        if let Some(spent) = &mut self.spent {
+            *spent = from.get_f64()?;
         }
         if let Some(immersed) = &mut self.immersed {
             let vectors = |from: &mut CheckpointReader, length: usize| {

@@ -42,13 +42,14 @@ use self::liquid::Liquid;
 use self::pressure::Pressure;
 use self::solids::Immersed;
 use self::solids::couple::Dip;
-use self::solids::elastic::Elastic;
+use self::solids::elastic::{self, Elastic, Field};
+use self::solids::remainder::Gain;
 use self::transfer::{Deposit, Faces, sum_property, velocity_at};
 use self::viscosity::{Thick, Viscosity, explicit_limit};
 use super::{Around, Birth, Passes, Solver, StepLimit, Trouble};
 use crate::checkpoint::{CheckpointError, CheckpointReader, CheckpointWriter};
 use crate::frame::Frame;
-use crate::scene::{Convection, Coupling, Force, Scene, ViscousStep};
+use crate::scene::{Convection, Coupling, Force, ProbeKind, Scene, ViscousStep};
 use crate::state::markers::{Markers, Order};
 
 /// Cells that the fastest marker crosses in a step.
@@ -134,6 +135,8 @@ pub struct Mac {
     pull: f64,
     /// Whether liquid fills all space.
     is_closed: bool,
+    /// Kinetic and potential energy that left the liquid in steps, J, if a probe asks for it.
+    spent: Option<f64>,
 }
 
 impl Mac {
@@ -181,6 +184,7 @@ impl Mac {
             is_closed: false,
             rate: 0.0,
             pull: scene.gravity.length(),
+            spent: scene.probes.iter().any(|p| p.kind == ProbeKind::Energy).then_some(0.0),
             layout,
         })
     }
@@ -470,7 +474,10 @@ impl Mac {
             };
             density * held.max(0.05 * cell)
         };
-        *forces = elastic.act(layout, around.solids.state(), (markers, order), u, mass, (volume, kick));
+        let field = Field { layout, state: around.solids.state(), markers, order, u, volume };
+        let on_cells;
+        (*forces, on_cells) = elastic.act(&field);
+        elastic::push(layout, &on_cells, mass, kick, u);
     }
 
     /// What the step gained, and velocities in air and walls.
@@ -577,6 +584,7 @@ impl Solver for Mac {
     fn step(&mut self, dt: f64, around: &Around, passes: &mut Passes) -> Result<(), Trouble> {
         // Leap-frog: velocities belong to the middle of steps, so that forces act from middle to middle.
         let kick = 0.5 * (self.last + dt);
+        let energy = self.spent.map(|_| self.energy(around));
         passes.time("walls", || self.follow_walls(around));
         let Some(mut cuts) = self.cuts.take() else { return Ok(()) };
         if self.convection == Convection::SemiLagrangian {
@@ -592,6 +600,7 @@ impl Solver for Mac {
         passes.time("viscosity", || self.viscosity(&cuts, kick));
         passes.time("pressure", || self.project(&mut cuts, around, kick, dt));
         passes.time("extrapolate", || self.complete(&cuts));
+        self.return_remainder(&cuts, around, kick, dt);
         let evened = passes.time("even", || {
             let layers = self.layers();
             let Mac { even, layout, liquid, known, pressure, immersed, .. } = self;
@@ -615,6 +624,9 @@ impl Solver for Mac {
         });
         if moved.rate.is_finite() {
             passes.time("push out", || self.push_out(around, moved, dt));
+        }
+        if let Some(before) = energy {
+            self.spent = self.spent.map(|spent| spent + before - self.energy(around));
         }
         self.cuts = Some(cuts);
         self.last = dt;
@@ -781,6 +793,30 @@ fn steady(fields: &crate::fields::Fields) -> DVec3 {
 }
 
 impl Mac {
+    /// What markers beside bodies did not take on of the pressure's impulse, or took on besides, is the bodies'.
+    fn return_remainder(&mut self, cuts: &Cuts, around: &Around, kick: f64, dt: f64) {
+        let Mac { layout, liquid, u, before, immersed, bare, deposit, convection, .. } = self;
+        let (Some(immersed), Some(bare)) = (immersed, bare) else { return };
+        // There velocities are the grid's, not the markers'.
+        if *convection == Convection::SemiLagrangian {
+            return;
+        }
+        let gain = Gain {
+            layout,
+            bare,
+            cuts,
+            liquid,
+            state: around.solids.state(),
+            gravity: steady(around.fields),
+            before,
+            after: u,
+            markers: &deposit.faces,
+            mass: self.fluids[0].density * self.spacing.powi(3),
+            taken: if *convection == Convection::Flip { convect::PIC } else { 1.0 },
+        };
+        immersed.return_remainder(&gain, kick, dt);
+    }
+
     /// Holds markers out of bodies.
     fn push_out(&mut self, around: &Around, moved: Moved, dt: f64) {
         let Mac { layout, markers, order, immersed, .. } = self;

@@ -9,11 +9,34 @@ use super::transfer::{center_value_at, velocity_at};
 use crate::frame::{Field, FieldData, Frame};
 use crate::models::Around;
 
+/// Markers that a thread sums at a time. A fixed number, so that sums are the same for any number of threads.
+const CHUNK: usize = 8192;
+
 impl Mac {
+    /// Kinetic and potential energy of the markers, J.
+    pub(super) fn energy(&self, around: &Around) -> f64 {
+        let (m, g) = (&self.markers, around.fields.gravity);
+        let specific = |i: usize| {
+            let v = glam::Vec3::from(m.velocity[i]);
+            0.5 * f64::from(v.length_squared()) - g.dot(self.layout.world(m.x[i]))
+        };
+        let mass = |i: usize| self.fluids[usize::from(m.fluid[i])].density * self.spacing.powi(3);
+        let chunk = |c: usize| {
+            (c * CHUNK..((c + 1) * CHUNK).min(m.len())).map(|i| mass(i) * specific(i)).sum::<f64>()
+        };
+        let sums: Vec<f64> = (0..m.len().div_ceil(CHUNK)).into_par_iter().map(chunk).collect();
+        sums.iter().sum()
+    }
+
     /// Markers with velocity, density, pressure, fluid and number.
     pub(super) fn show(&self, around: &Around) -> Frame {
         let (layout, markers) = (&self.layout, &self.markers);
-        let mut frame = Frame { spacing: self.spacing, support: 2.0 * self.spacing, ..Frame::default() };
+        let mut frame = Frame {
+            spacing: self.spacing,
+            support: 2.0 * self.spacing,
+            spent: self.spent,
+            ..Frame::default()
+        };
         let made;
         // Those of the last step are not kept with a checkpoint where bodies have moved since.
         let cuts = match &self.cuts {

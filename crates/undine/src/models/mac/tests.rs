@@ -11,12 +11,41 @@ use super::*;
 use crate::walls::Walls;
 use crate::world::World;
 
-fn scene(text: &str) -> Scene {
+pub(super) fn scene(text: &str) -> Scene {
     Scene::parse(text, "test.toml", Path::new("."), &[]).unwrap().scene
 }
 
-fn world(text: &str) -> World {
+pub(super) fn world(text: &str) -> World {
     World::new(scene(text)).unwrap()
+}
+
+/// A world after some frames.
+pub(super) fn run(text: &str, frames: u64) -> World {
+    let mut world = world(text);
+    for _ in 0..frames {
+        world.advance_frame().unwrap();
+    }
+    world
+}
+
+/// The last of some frames, computed by so many threads; with `resume` stopped half-way and taken up again.
+pub(super) fn last_frame(text: &str, threads: usize, frames: u64, resume: bool) -> Frame {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    pool.install(|| {
+        let mut world = world(text);
+        for k in 0..frames {
+            if resume && k == frames / 2 {
+                let mut out = CheckpointWriter::in_memory();
+                world.save(&mut out).unwrap();
+                let seen = world.frame();
+                world = self::world(text);
+                world.load(&mut CheckpointReader::from_bytes(out.finish_bytes().unwrap()).unwrap()).unwrap();
+                assert_eq!(world.frame(), seen);
+            }
+            world.advance_frame().unwrap();
+        }
+        world.frame()
+    })
 }
 
 fn fastest(world: &World) -> f32 {
@@ -36,10 +65,7 @@ const POOL: &str = r#"
 
 #[test]
 fn a_still_pool_is_still() {
-    let mut world = world(POOL);
-    for _ in 0..20 {
-        world.advance_frame().unwrap();
-    }
+    let world = run(POOL, 20);
     assert!(fastest(&world) < 1e-3, "{}", fastest(&world));
 }
 
@@ -164,6 +190,8 @@ fn splash(convection: &str, threads: usize, frames: u64, resume: bool) -> Frame 
         [[boundary]]
         shape = {{ sphere = {{ center = [0.6, 0.1, 0.2], radius = 0.1 }} }}
         motion = {{ translate = {{ velocity = [0, 0.2, 0], frequency = 2 }} }}
+        [[probe]]
+        kind = "energy"
         [[emitter]]
         fluid = "oil"
         shape = {{ disc = {{ center = [0.5, 0.7, 0.2], normal = [0, -1, 0], radius = 0.08 }} }}
@@ -172,22 +200,7 @@ fn splash(convection: &str, threads: usize, frames: u64, resume: bool) -> Frame 
         swirl = {{ center = [0.5, 0, 0.2], axis = [0, 1, 0], strength = 2 }}
         "#
     );
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    pool.install(|| {
-        let mut world = world(&text);
-        for k in 0..frames {
-            if resume && k == frames / 2 {
-                let mut out = CheckpointWriter::in_memory();
-                world.save(&mut out).unwrap();
-                let seen = world.frame();
-                world = self::world(&text);
-                world.load(&mut CheckpointReader::from_bytes(out.finish_bytes().unwrap()).unwrap()).unwrap();
-                assert_eq!(world.frame(), seen);
-            }
-            world.advance_frame().unwrap();
-        }
-        world.frame()
-    })
+    last_frame(&text, threads, frames, resume)
 }
 
 #[test]

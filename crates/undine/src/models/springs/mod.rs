@@ -55,6 +55,8 @@ pub struct Solids {
     implicit: Implicit,
     /// The least radius of a node, m.
     finest: f64,
+    /// Work of forces from outside on each body since the start, J.
+    work: Vec<f64>,
 }
 
 impl Solids {
@@ -65,6 +67,7 @@ impl Solids {
             contacts: Contacts::new(&state),
             finest: state.radius.iter().copied().fold(f64::INFINITY, f64::min),
             implicit: Implicit::default(),
+            work: vec![0.0; state.bodies.len()],
             state,
         }
     }
@@ -135,13 +138,23 @@ impl Solids {
             passes.time("solid contacts", || self.contacts.find(&self.state, walls, dt));
             passes.time("springs", || {
                 let before = self.state.position.clone();
+                self.book(0.5 * dt);
                 self.implicit.step(&mut self.state, &self.contacts, gravity, dt);
                 keep_out(&mut self.state, &before, walls, dt);
+                self.book(0.5 * dt);
             });
             self.check(time)?;
         }
         self.state.force.fill(DVec3::ZERO);
         Ok(())
+    }
+
+    /// Adds the work of forces from outside at the velocities of now for `dt`, s.
+    fn book(&mut self, dt: f64) {
+        let Springs { force, velocity, bodies, .. } = &self.state;
+        for (work, body) in self.work.iter_mut().zip(bodies) {
+            *work += dt * body.nodes.clone().map(|i| force[i].dot(velocity[i])).sum::<f64>();
+        }
     }
 
     /// Into how many parts a step is cut.
@@ -176,7 +189,7 @@ impl Solids {
     pub fn frame(&self) -> Vec<frame::Body> {
         let state = &self.state;
         let single = |v: &DVec3| v.as_vec3().to_array();
-        let show = |b: &crate::state::springs::Body| frame::Body {
+        let show = |(b, work): (&crate::state::springs::Body, &f64)| frame::Body {
             name: b.name.clone(),
             nodes: state.position[b.nodes.clone()].iter().map(single).collect(),
             velocity: state.velocity[b.nodes.clone()].iter().map(single).collect(),
@@ -189,8 +202,10 @@ impl Solids {
                 }
                 _ => 0.0,
             },
+            elastic: state.stored(b.springs.clone()),
+            work: *work,
         };
-        state.bodies.iter().map(show).collect()
+        state.bodies.iter().zip(&self.work).map(show).collect()
     }
 
     /// Writes all that the next step depends on.
@@ -200,7 +215,7 @@ impl Solids {
             let plain: Vec<[f64; 3]> = vectors.iter().map(|v| v.to_array()).collect();
             out.put_f64x3s(&plain)?;
         }
-        Ok(())
+        out.put_f64s(&self.work)
     }
 
     /// Reads what [`Solids::save`] wrote.
@@ -215,6 +230,10 @@ impl Solids {
             }
             vectors.clear();
             vectors.extend(plain.into_iter().map(DVec3::from_array));
+        }
+        self.work = from.get_f64s()?;
+        if self.work.len() != state.bodies.len() {
+            return Err(CheckpointError::Damaged { what: "the work on the solids".into() });
         }
         Ok(())
     }

@@ -287,6 +287,11 @@ fn gather(immersed: &Immersed, shape: &super::Shape, dip: &Dip, p: &[f32]) -> Ve
             pull[cell][a] += impulse / volume;
         }
     }
+    hand_out(immersed, layout, state, &pull)
+}
+
+/// Impulses on the nodes of lattices, kg m/s, of those per volume of lattice at each cell.
+pub(super) fn hand_out(immersed: &Immersed, layout: &Layout, state: &Springs, pull: &[DVec3]) -> Vec<DVec3> {
     let mut out = vec![DVec3::ZERO; state.len()];
     for (b, body) in state.bodies.iter().enumerate() {
         if immersed.fillings[b].kind != SolidKind::Lattice {

@@ -8,7 +8,9 @@
 pub mod couple;
 pub mod elastic;
 pub mod push;
+pub mod remainder;
 pub mod shape;
+mod sheet;
 #[cfg(test)]
 mod tests;
 

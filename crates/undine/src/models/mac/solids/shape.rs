@@ -484,7 +484,7 @@ fn corner(layout: &Layout, i: usize) -> DVec3 {
 }
 
 /// Calls `visit` with the corners of the domain's cells in a box around a point.
-fn each_corner(layout: &Layout, center: DVec3, reach: f64, mut visit: impl FnMut(usize, DVec3)) {
+pub(super) fn each_corner(layout: &Layout, center: DVec3, reach: f64, mut visit: impl FnMut(usize, DVec3)) {
     let x = layout.local(center);
     let r = DVec3::splat(reach) / DVec3::from(layout.h);
     let mut range = [(0, 0); 3];

@@ -1,29 +1,19 @@
 //! Bodies in the liquid against what must be so.
 
-use std::path::Path;
-
 use glam::DVec3;
 
-use crate::checkpoint::{CheckpointReader, CheckpointWriter};
 use crate::fields::Fields;
 use crate::frame::Frame;
 use crate::models::mac::Mac;
+use crate::models::mac::tests::{last_frame, run, scene, world};
 use crate::models::springs::Solids;
 use crate::models::{Around, Birth, Passes, Solver};
-use crate::scene::Scene;
+use crate::probe::Probes;
 use crate::walls::Walls;
 use crate::world::World;
 
 const RHO: f64 = 1000.0;
 const G: f64 = 9.81;
-
-fn scene(text: &str) -> Scene {
-    Scene::parse(text, "test.toml", Path::new("."), &[]).unwrap().scene
-}
-
-fn world(text: &str) -> World {
-    World::new(scene(text)).unwrap()
-}
 
 /// The forces of a tank of water on its bodies after a step.
 fn forces(text: &str) -> Vec<DVec3> {
@@ -202,30 +192,102 @@ fn what_the_fluid_loses_the_solid_gains() {
         let [fluid_after, solid_after] = momentum(&world);
         let total = (fluid_after + solid_after - fluid - solid).length() / solid.length();
         assert!(solid_after.x < 0.8 * solid.x, "{kind}, {coupling}: {solid_after} of {solid}");
-        assert!(total < 0.015, "{kind}, {coupling}: {total}, {fluid_after} {solid_after} from {solid}");
+        let most = if coupling == "pressure" { 0.01 } else { 0.015 };
+        assert!(total < most, "{kind}, {coupling}: {total}, {fluid_after} {solid_after} from {solid}");
     }
 }
 
 #[test]
-fn hardly_any_marker_is_in_a_ball() {
-    let mut world = world(&tank(
-        r#"
-        [[solid]]
-        kind = "ball"
-        density = 200
-        shape = { sphere = { center = [0.5, 0.3, 0.5], radius = 0.15 } }
-        "#,
-    ));
-    for _ in 0..20 {
-        world.advance_frame().unwrap();
-        let ball = world.solids().state().position[0].as_vec3();
-        let frame = world.frame();
-        let inside = |p: &&[f32; 3]| glam::Vec3::from(**p).distance(ball) < 0.15 - 0.5 * 0.05;
-        // Of 50,000.
-        let count = frame.particles.position.iter().filter(inside).count();
-        assert!(count <= 50, "{count}");
+fn no_marker_is_deep_in_a_ball() {
+    // One rises to the lid, one falls fast.
+    for (density, y, speed) in [(200, 0.3, 0), (2000, 0.84, -5)] {
+        let mut world = world(&tank(&format!(
+            r#"
+            [[solid]]
+            kind = "ball"
+            density = {density}
+            velocity = [0, {speed}, 0]
+            shape = {{ sphere = {{ center = [0.5, {y}, 0.5], radius = 0.15 }} }}
+            "#
+        )));
+        for _ in 0..20 {
+            world.advance_frame().unwrap();
+            let ball = world.solids().state().position[0].as_vec3();
+            let frame = world.frame();
+            let inside = |p: &&[f32; 3]| glam::Vec3::from(**p).distance(ball) < 0.15 - 0.5 * 0.05;
+            let count = frame.particles.position.iter().filter(inside).count();
+            assert_eq!(count, 0, "ball at {ball}");
+        }
+        assert!((world.solids().state().position[0].y - y).abs() > 0.2);
     }
-    assert!(world.solids().state().position[0].y > 0.5);
+}
+
+#[test]
+fn a_ball_thrown_flat_skips_off_the_water() {
+    let text = crate::scene::builtin::find("ricochet").unwrap().text.replace("markers = 4", "markers = 2");
+    let mut world = world(&text);
+    let (mut lowest, mut highest) = (f64::INFINITY, 0f64);
+    // After 1/6 s it is three quarters down the tank.
+    for _ in 0..4 {
+        world.advance_frame().unwrap();
+        let y = world.solids().state().position[0].y - 0.075;
+        if y < lowest {
+            (lowest, highest) = (y, y);
+        }
+        highest = highest.max(y);
+    }
+    assert!(lowest < 0.3125, "it does not touch the water: {lowest}");
+    assert!(highest > 0.3125 + 0.025, "it does not get clear of the water: {highest}");
+}
+
+#[test]
+fn what_the_fluid_gives_in_energy_the_solid_receives() {
+    for (kind, coupling) in [("ball", "pressure"), ("lattice", "pressure"), ("ball", "markers")] {
+        let text = tank(&format!(
+            r#"
+            [[solid]]
+            name = "body"
+            kind = "{kind}"
+            density = 500
+            spacing = 0.05
+            stiffness = 20000
+            damping = 20
+            shape = {{ sphere = {{ center = [0.5, 0.25, 0.5], radius = 0.15 }} }}
+            [[probe]]
+            name = "fluid"
+            kind = "energy"
+            [[probe]]
+            name = "body"
+            kind = "energy"
+            body = "body"
+            "#
+        ));
+        let text = text.replace("spacing = 0.05 }", &format!("spacing = 0.05, coupling = \"{coupling}\" }}"));
+        let start = world(&text);
+        let probes = Probes::new(start.scene());
+        let columns = [
+            "fluid.kinetic",
+            "fluid.potential",
+            "fluid.given",
+            "fluid.lost",
+            "body.kinetic",
+            "body.potential",
+            "body.elastic",
+            "body.received",
+        ];
+        assert_eq!(probes.columns(), columns);
+        let before = probes.measure(&start.frame());
+        let after = probes.measure(&run(&text, 12).frame());
+        let gain = |k: usize| after[k] - before[k];
+        let (given, received) = (gain(2), gain(7));
+        assert!(given == received && received > 1.0, "{kind}, {coupling}: {given} {received}");
+        let own = gain(4) + gain(5) + gain(6);
+        assert!((own / received - 1.0).abs() < 0.05, "{kind}, {coupling}: {own} of {received}");
+        // The fluid's own balance, but for the half step by which velocities lag.
+        let lost = -(gain(0) + gain(1)) - given;
+        assert!((gain(3) - lost).abs() < 0.1 * given, "{kind}, {coupling}: {} instead of {lost}", gain(3));
+        assert!(lost > -0.1 * given, "{kind}, {coupling}: {lost} of {given}");
+    }
 }
 
 fn bath(coupling: &str, threads: usize, resume: bool) -> Frame {
@@ -252,22 +314,7 @@ fn bath(coupling: &str, threads: usize, resume: bool) -> Frame {
         shape = {{ box = {{ min = [0.6, 0.45, 0.15], max = [0.8, 0.65, 0.35] }} }}
         "#
     );
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    pool.install(|| {
-        let mut world = world(&text);
-        for k in 0..8 {
-            if resume && k == 4 {
-                let mut out = CheckpointWriter::in_memory();
-                world.save(&mut out).unwrap();
-                let seen = world.frame();
-                world = self::world(&text);
-                world.load(&mut CheckpointReader::from_bytes(out.finish_bytes().unwrap()).unwrap()).unwrap();
-                assert_eq!(world.frame(), seen);
-            }
-            world.advance_frame().unwrap();
-        }
-        world.frame()
-    })
+    last_frame(&text, threads, 8, resume)
 }
 
 #[test]
@@ -305,4 +352,52 @@ fn refining_the_grid_does_not_change_how_a_ball_rises() {
     let base = rise("spacing = 0.05");
     let fine = rise("spacing = 0.0333333");
     assert!((fine / base - 1.0).abs() < 0.05, "{fine} instead of {base}");
+}
+
+#[test]
+fn one_marker_in_eight_makes_a_ball_rise_as_all_do() {
+    let dials = |subset: u32| {
+        rise(&format!("spacing = 0.05, markers = 3, coupling = \"markers\", interaction_subset = {subset}"))
+    };
+    let (all, few) = (dials(1), dials(8));
+    assert!(all < 1.0 && (few / all - 1.0).abs() < 0.05, "{few} instead of {all}");
+}
+
+/// Markers under a shell of two large triangles that is held in the middle of a column of falling water.
+fn fallen_through(coupling: &str) -> usize {
+    let dir = std::env::temp_dir().join(format!("undine-shell-{}-{coupling}", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    let corners = "v -0.1 0.4 -0.1\nv 0.9 0.4 -0.1\nv 0.9 0.4 0.9\nv -0.1 0.4 0.9\n";
+    std::fs::write(dir.join("shell.obj"), format!("{corners}f 1 3 2\nf 1 4 3\n")).unwrap();
+    let text = format!(
+        r#"
+        time = {{ duration = 1, frame_rate = 20 }}
+        domain = {{ min = [0, 0, 0], max = [0.8, 1, 0.8] }}
+        model = {{ kind = "mac", spacing = 0.05, coupling = "{coupling}" }}
+        [[fluid]]
+        density = {RHO}
+        shape = {{ box = {{ min = [0, 0.55, 0], max = [0.8, 0.85, 0.8] }} }}
+        [[solid]]
+        kind = "cloth"
+        thickness = 0.01
+        shape = {{ mesh = {{ file = "shell.obj" }} }}
+        pinned_in = [{{ box = {{ min = [-1, 0, -1], max = [2, 1, 2] }} }}]
+        "#
+    );
+    let scene = crate::scene::Scene::parse(&text, "test.toml", &dir, &[]).unwrap().scene;
+    std::fs::remove_dir_all(&dir).unwrap();
+    let mut world = crate::world::World::new(scene).unwrap();
+    for _ in 0..16 {
+        world.advance_frame().unwrap();
+    }
+    let frame = world.frame();
+    100 * frame.particles.position.iter().filter(|p| p[1] < 0.35).count() / frame.particles.len()
+}
+
+#[test]
+fn a_mesh_of_few_triangles_holds_water_by_the_force_on_markers() {
+    // As far from its nodes as this it had no effect; by pressure it still has none.
+    let (through, without) = (fallen_through("markers"), fallen_through("pressure"));
+    assert!(without > 90, "{without} %");
+    assert!(through < 10, "{through} %");
 }
