@@ -1,20 +1,28 @@
-//! Times a step of a dam break and its passes (sort and neighbour search, density, forces, …):
-//! `cargo bench -p undine --bench speed -- [PARTICLES] [STEPS]`.
+//! Times a step and its passes (sort, density, forces, …) of a dam break of particles, or of a built-in scene:
+//! `cargo bench -p undine --bench speed -- [PARTICLES | SCENE] [STEPS] [KEY=VALUE…]`.
 
 mod common;
 
 use std::time::Instant;
 
+use undine::scene::Scene;
+use undine::world::World;
+
 /// Steps of a round.
 const WINDOW: usize = 3;
+/// Steps before the first round.
+const WARM_UP: usize = 20;
 
 fn main() {
     let args = common::args();
-    let particles: f64 = common::argument(&args, 0, 60_000.0);
+    let what = args.first().map_or("60000", String::as_str);
     let steps: usize = common::argument(&args, 1, 50);
-    let mut world = common::dam_break(particles);
-    let step = |world: &mut undine::world::World| world.step().expect("a dam break does not blow up");
-    for _ in 0..20 {
+    let mut world = match what.parse() {
+        Ok(particles) => common::dam_break(particles),
+        Err(_) => scene(what, args.get(2..).unwrap_or_default()),
+    };
+    let step = |world: &mut World| world.step().expect("the scene does not blow up");
+    for _ in 0..WARM_UP.min(steps) {
         step(&mut world);
     }
     let mut best = common::Best::default();
@@ -36,4 +44,12 @@ fn main() {
         world.step_limit().name
     );
     best.print_passes();
+}
+
+fn scene(name: &str, sets: &[String]) -> World {
+    let loaded = Scene::load(name, sets).unwrap_or_else(|error| {
+        eprintln!("{error}");
+        std::process::exit(2);
+    });
+    World::new(loaded.scene).expect("the scene can be run")
 }
