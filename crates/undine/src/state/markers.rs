@@ -12,8 +12,10 @@ pub struct Markers {
     pub x: Vec<[f32; 3]>,
     /// Velocities, m/s.
     pub velocity: Vec<[f32; 3]>,
-    /// Gradients of the velocity, m/s per cell: row a is that of component a. Only where the scheme carries them.
+    /// Derivatives of the velocity along each axis, m/s per cell. Only where the scheme carries them.
     pub affine: Vec<[[f32; 3]; 3]>,
+    /// How many markers of the scene each stands for; empty where that is one.
+    pub weight: Vec<f32>,
     /// Stable number of each, in order of birth.
     pub id: Vec<u32>,
     /// Index of the fluid each belongs to.
@@ -22,6 +24,10 @@ pub struct Markers {
     pub next_id: u32,
     /// Whether gradients are carried.
     pub has_affine: bool,
+    /// Whether markers stand for several.
+    pub has_weight: bool,
+    /// Whether they have no velocities of their own.
+    pub only_follow: bool,
 }
 
 /// The order of markers by cell.
@@ -35,6 +41,7 @@ pub struct Order {
     span: Vec<(u32, u32)>,
     vector: Vec<[f32; 3]>,
     byte: Vec<u8>,
+    scalar: Vec<f32>,
 }
 
 impl Markers {
@@ -51,9 +58,14 @@ impl Markers {
     /// Makes room for exactly so many more.
     pub fn reserve_exact(&mut self, more: usize) {
         self.x.reserve_exact(more);
-        self.velocity.reserve_exact(more);
+        if !self.only_follow {
+            self.velocity.reserve_exact(more);
+        }
         if self.has_affine {
             self.affine.reserve_exact(more);
+        }
+        if self.has_weight {
+            self.weight.reserve_exact(more);
         }
         self.id.reserve_exact(more);
         self.fluid.reserve_exact(more);
@@ -61,40 +73,48 @@ impl Markers {
 
     /// Adds a marker at the end.
     pub fn push(&mut self, x: [f32; 3], velocity: [f32; 3], fluid: u8) {
+        self.push_weighted(x, velocity, fluid, 1.0);
+    }
+
+    /// Adds a marker at the end that stands for `weight` of them.
+    pub fn push_weighted(&mut self, x: [f32; 3], velocity: [f32; 3], fluid: u8, weight: f32) {
         self.x.push(x);
-        self.velocity.push(velocity);
+        if !self.only_follow {
+            self.velocity.push(velocity);
+        }
         if self.has_affine {
             self.affine.push([[0.0; 3]; 3]);
+        }
+        if self.has_weight {
+            self.weight.push(weight);
         }
         self.id.push(self.next_id);
         self.fluid.push(fluid);
         self.next_id = self.next_id.wrapping_add(1);
     }
 
+    /// How many markers of the scene a marker stands for.
+    #[inline(always)]
+    pub fn weight(&self, i: usize) -> f32 {
+        if self.has_weight { self.weight[i] } else { 1.0 }
+    }
+
     /// Keeps the markers for which `keep(number)` holds, in their order; returns how many went.
     pub fn retain(&mut self, keep: impl Fn(usize) -> bool) -> usize {
         let n = self.len();
-        let mut kept = 0;
-        for i in 0..n {
-            if keep(i) {
-                if kept != i {
-                    self.x[kept] = self.x[i];
-                    self.velocity[kept] = self.velocity[i];
-                    if self.has_affine {
-                        self.affine[kept] = self.affine[i];
-                    }
-                    self.id[kept] = self.id[i];
-                    self.fluid[kept] = self.fluid[i];
-                }
-                kept += 1;
-            }
+        let kept: Vec<bool> = (0..n).map(keep).collect();
+        fn sift<T: Copy>(kept: &[bool], data: &mut Vec<T>) {
+            let mut k = kept.iter();
+            // Arrays that the scheme has no use for are empty.
+            data.retain(|_| *k.next().expect("as many as there are markers"));
         }
-        self.x.truncate(kept);
-        self.velocity.truncate(kept);
-        self.affine.truncate(kept);
-        self.id.truncate(kept);
-        self.fluid.truncate(kept);
-        n - kept
+        sift(&kept, &mut self.x);
+        sift(&kept, &mut self.velocity);
+        sift(&kept, &mut self.affine);
+        sift(&kept, &mut self.weight);
+        sift(&kept, &mut self.id);
+        sift(&kept, &mut self.fluid);
+        n - self.len()
     }
 }
 
@@ -161,12 +181,15 @@ impl Order {
         });
     }
 
-    /// Moves positions, numbers and fluids into order. Velocities and gradients stay where they are: what reads them once
+    /// Moves positions, numbers, weights and fluids into order. Velocities and gradients stay where they are: what reads them once
     /// goes through `order`.
     pub fn apply(&mut self, markers: &mut Markers) {
         permute(&self.order, &mut markers.x, &mut self.vector);
         permute(&self.order, &mut markers.id, &mut self.key);
         permute(&self.order, &mut markers.fluid, &mut self.byte);
+        if markers.has_weight {
+            permute(&self.order, &mut markers.weight, &mut self.scalar);
+        }
     }
 
     /// Moves velocities into order.

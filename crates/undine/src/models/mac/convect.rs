@@ -1,13 +1,18 @@
 //! Motion with the flow: markers forward, and for the semi-Lagrangian scheme the grid's velocities backward (Stam 1999).
 
-use glam::DVec3;
+use std::ops::Range;
+
+use glam::Vec4;
 use rayon::prelude::*;
 
 use super::cuts::Cuts;
+#[cfg(target_arch = "x86_64")]
+use super::lattice::wide::Wide;
+use super::lattice::{Lattice, Plain, Read};
 use super::layout::Layout;
-use super::transfer::{Faces, velocity_and_gradient_at, velocity_at};
+use super::transfer::{Faces, velocity_at};
 use crate::scene::Convection;
-use crate::state::markers::{BLOCK, Markers};
+use crate::state::markers::{Markers, Order};
 use crate::walls::Walls;
 
 /// Share of the grid's own velocity that FLIP takes over, so that what the grid cannot see dies away.
@@ -39,7 +44,7 @@ pub struct Flow<'a> {
 /// What came of moving markers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Moved {
-    /// Greatest speed along an axis in cells per second; no number when any is none.
+    /// Greatest speed along an axis in cells per second; infinite when any is no number.
     pub rate: f32,
     /// Whether any left through an open side.
     pub left: bool,
@@ -47,77 +52,265 @@ pub struct Moved {
 
 impl Moved {
     fn and(self, o: Moved) -> Moved {
-        // Keeps what is no number.
-        let rate = if o.rate <= self.rate { self.rate } else { o.rate };
-        Moved { rate, left: self.left || o.left }
+        Moved { rate: self.rate.max(o.rate), left: self.left || o.left }
     }
+}
+
+/// Cells in the order of markers that one thread takes at a time: some rows along x.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    /// Rows, counted along y first.
+    pub rows: Range<usize>,
+}
+
+/// Layers across z that a part has at most.
+const LAYERS: usize = 4;
+/// Parts there are at least, where there are as many rows.
+const PARTS: usize = 8;
+
+impl Part {
+    /// The parts of a grid: whole layers where there are enough of them.
+    pub fn all(layout: &Layout) -> Vec<Part> {
+        let [_, ny, nz] = layout.n;
+        let height =
+            if nz >= PARTS { ny * (nz / PARTS).min(LAYERS) } else { ny.div_ceil(PARTS.div_ceil(nz)) };
+        // Of a layer that is cut up no part reaches into the next.
+        let span = if nz >= PARTS { ny * nz } else { ny };
+        (0..ny * nz)
+            .step_by(span)
+            .flat_map(|first| {
+                let end = first + span;
+                (first..end).step_by(height).map(move |r| Part { rows: r..(r + height).min(end) })
+            })
+            .collect()
+    }
+
+    /// Their markers.
+    pub fn markers(&self, layout: &Layout, order: &Order) -> Range<usize> {
+        let nx = layout.n[0];
+        order.start[self.rows.start * nx] as usize..order.start[self.rows.end * nx] as usize
+    }
+
+    /// Numbers of the points of a lattice along y and z in and around those of the rows that `has` holds for (of y, z), by
+    /// so many cells.
+    pub fn points(
+        &self,
+        layout: &Layout,
+        around: [usize; 2],
+        has: impl Fn(usize) -> bool,
+    ) -> [Range<isize>; 2] {
+        let ny = layout.n[1];
+        let (mut low, mut high) = ([usize::MAX; 2], [0; 2]);
+        for r in self.rows.clone().filter(|r| has(*r)) {
+            for (b, c) in [r % ny, r / ny].into_iter().enumerate() {
+                low[b] = low[b].min(c);
+                high[b] = high[b].max(c + 1);
+            }
+        }
+        std::array::from_fn(|b| {
+            2 * (low[b] as isize - around[b] as isize)..2 * (high[b] + around[b]) as isize + 1
+        })
+    }
+}
+
+/// How far markers get in a step.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reach {
+    /// Cells that the middle of a way is away from its start at most, along y and z.
+    pub middle: [usize; 2],
+    /// Markers of cells whose corners are farther from bodies than this, m, do not touch them.
+    pub near: f32,
+}
+
+/// Distance of the corners of a cell from a body, m, from which on a marker in it that goes as far as `way`, m, cannot get there:
+/// from the corner that is nearest to the wall it may be a diagonal away.
+#[inline(always)]
+pub(super) fn near_body(layout: &Layout, way: f32) -> f32 {
+    1.8 * (way + layout.longest() as f32)
+}
+
+/// Fields of a part.
+#[derive(Default)]
+struct Fields {
+    u: Lattice,
+    before: Lattice,
+    drift: Lattice,
+}
+
+/// Markers of a part.
+struct Carried<'a> {
+    rows: Range<usize>,
+    x: &'a mut [[f32; 3]],
+    velocity: &'a mut [[f32; 3]],
+    affine: &'a mut [[[f32; 3]; 3]],
+}
+
+#[inline(always)]
+pub(super) fn load(x: &[f32; 3]) -> Vec4 {
+    Vec4::new(x[0], x[1], x[2], 0.0)
+}
+
+#[inline(always)]
+pub(super) fn store(x: Vec4) -> [f32; 3] {
+    [x.x, x.y, x.z]
 }
 
 impl Flow<'_> {
     /// Gives markers, which are in order, their new velocities and moves them.
-    pub fn carry(&self, markers: &mut Markers) -> Moved {
-        let Markers { x, velocity, affine, .. } = markers;
-        let blocks = x.len().div_ceil(BLOCK);
-        let mut none: Vec<[[f32; 3]; 3]> = Vec::new();
-        let affine = if self.convection == Convection::Apic { affine } else { &mut none };
-        // Without gradients there is an empty slice for each block.
-        let gradients: Vec<&mut [[[f32; 3]; 3]]> = if affine.is_empty() {
-            (0..blocks).map(|_| &mut [][..]).collect()
-        } else {
-            affine.chunks_mut(BLOCK).collect()
-        };
-        (x.par_chunks_mut(BLOCK), velocity.par_chunks_mut(BLOCK), gradients)
+    pub fn carry(&self, markers: &mut Markers, order: &Order) -> Moved {
+        let layout = self.layout;
+        let reach = self.reach();
+        let has_affine = self.convection == Convection::Apic;
+        let mut parts = Vec::new();
+        let (mut x, mut velocity) = (&mut markers.x[..], &mut markers.velocity[..]);
+        let mut affine = &mut markers.affine[..];
+        for Part { rows } in Part::all(layout) {
+            let count = Part { rows: rows.clone() }.markers(layout, order).len();
+            let carried = Carried {
+                rows,
+                x: x.split_off_mut(..count).expect("the parts are all markers"),
+                velocity: velocity.split_off_mut(..count).expect("the parts are all markers"),
+                affine: affine.split_off_mut(..if has_affine { count } else { 0 }).expect("one for each"),
+            };
+            if count > 0 {
+                parts.push(carried);
+            }
+        }
+        parts
             .into_par_iter()
-            .map(|(x, velocity, affine)| self.carry_block(x, velocity, affine))
+            .map_init(Fields::default, |fields, carried| self.carry_part(fields, carried, order, reach))
             .reduce(Moved::default, Moved::and)
     }
 
-    fn carry_block(
+    /// How far markers get.
+    pub(super) fn reach(&self) -> Reach {
+        let most = |u: &[f32]| u.par_iter().with_min_len(4096).map(|u| u.abs()).reduce(|| 0.0, f32::max);
+        let cells = |a: usize| {
+            let cells = 0.5 * self.dt * f64::from(most(&self.u[a])) / self.layout.h[a];
+            // Beyond the far side there is nothing. What is no number is told of later.
+            if cells < self.layout.n[a] as f64 { cells as usize + 1 } else { self.layout.n[a] }
+        };
+        let fastest = self.drift.iter().map(|u| most(u)).fold(0.0, f32::max);
+        Reach { middle: [cells(1), cells(2)], near: near_body(self.layout, self.dt as f32 * fastest) }
+    }
+
+    fn carry_part(&self, fields: &mut Fields, carried: Carried, order: &Order, reach: Reach) -> Moved {
+        let layout = self.layout;
+        let nx = layout.n[0];
+        let has = |r: usize| order.start[r * nx] < order.start[(r + 1) * nx];
+        let part = Part { rows: carried.rows.clone() };
+        let [y, z] = part.points(layout, [0; 2], has);
+        fields.u.take(layout, self.u, y.clone(), z.clone());
+        if self.convection == Convection::Flip {
+            fields.before.take(layout, self.before, y, z);
+        }
+        let [y, z] = part.points(layout, reach.middle, has);
+        fields.drift.take(layout, self.drift, y, z);
+        #[cfg(target_arch = "x86_64")]
+        if fields.u.is_wide() && fields.drift.is_wide() {
+            // SAFETY: the processor has the features.
+            return unsafe { self.carry_wide(fields, carried, order, reach) };
+        }
+        self.carry_with::<Plain>(fields, carried, order, reach)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma")]
+    fn carry_wide(&self, fields: &Fields, carried: Carried, order: &Order, reach: Reach) -> Moved {
+        self.carry_with::<Wide>(fields, carried, order, reach)
+    }
+
+    #[inline(always)]
+    fn carry_with<'a, R: Read<'a>>(
         &self,
-        x: &mut [[f32; 3]],
-        velocity: &mut [[f32; 3]],
-        affine: &mut [[[f32; 3]; 3]],
+        fields: &'a Fields,
+        carried: Carried,
+        order: &Order,
+        reach: Reach,
     ) -> Moved {
         let layout = self.layout;
-        let scale: [f32; 3] = layout.h.map(|h| (self.dt / h) as f32);
-        let mut moved = Moved::default();
-        for k in 0..x.len() {
-            let at = x[k];
-            let u = match self.convection {
-                Convection::Apic => {
-                    let (u, gradient) = velocity_and_gradient_at(layout, self.u, &at);
-                    affine[k] = gradient;
-                    velocity[k] = u;
-                    u
-                }
-                Convection::Flip => {
-                    let u = velocity_at(layout, self.u, &at);
-                    let was = velocity_at(layout, self.before, &at);
-                    for a in 0..3 {
-                        velocity[k][a] = PIC * u[a] + (1.0 - PIC) * (velocity[k][a] + u[a] - was[a]);
-                    }
-                    u
-                }
-                Convection::SemiLagrangian => {
-                    let u = velocity_at(layout, self.u, &at);
-                    velocity[k] = u;
-                    u
-                }
-            };
-            // Second order: the velocity half-way.
-            let middle = self.held(std::array::from_fn(|a| at[a] + 0.5 * scale[a] * u[a]));
-            let half = velocity_at(layout, self.drift, &middle);
-            let to: [f32; 3] = std::array::from_fn(|a| at[a] + scale[a] * half[a]);
-            let mut rate = 0f32;
-            for a in 0..3 {
-                let r = velocity[k][a].abs() / layout.h[a] as f32;
-                rate = if r <= rate { rate } else { r };
+        let Carried { rows, x, velocity, affine } = carried;
+        let (u, drift) = (R::new(&fields.u), R::new(&fields.drift));
+        let before = if self.convection == Convection::Flip { R::new(&fields.before) } else { u };
+        let h = Vec4::new(layout.h[0] as f32, layout.h[1] as f32, layout.h[2] as f32, 1.0);
+        let scale = self.dt as f32 / h;
+        let [low, high] = self.free();
+        let [nx, ny, _] = layout.n;
+        let first = order.start[rows.start * nx];
+        let (mut fastest, mut left) = (Vec4::ZERO, false);
+        for cell in rows.start * nx..rows.end * nx {
+            let range = (order.start[cell] - first) as usize..(order.start[cell + 1] - first) as usize;
+            if range.is_empty() {
+                continue;
             }
-            let (place, left) = self.kept(at, to, &mut velocity[k]);
-            x[k] = place;
-            moved = moved.and(Moved { rate, left });
+            let care = self.cuts.has_bodies()
+                && self.cuts.clear[layout.at([cell % nx, cell / nx % ny, cell / (nx * ny)])] < reach.near;
+            for k in range {
+                let at = load(&x[k]);
+                let here = match self.convection {
+                    Convection::Apic => {
+                        let (here, gradient) = u.with_gradient(at);
+                        affine[k] = [store(gradient[0]), store(gradient[1]), store(gradient[2])];
+                        velocity[k] = store(here);
+                        here
+                    }
+                    Convection::Flip => {
+                        let here = u.at(at);
+                        let own = load(&velocity[k]) + here - before.at(at);
+                        velocity[k] = store(PIC * here + (1.0 - PIC) * own);
+                        here
+                    }
+                    Convection::SemiLagrangian => {
+                        let here = u.at(at);
+                        velocity[k] = store(here);
+                        here
+                    }
+                };
+                fastest = fastest.max(load(&velocity[k]).abs() / h);
+                // Second order: the velocity half-way.
+                let mut middle = at + 0.5 * scale * here;
+                if layout.periodic[0] {
+                    middle.x = wrapped(middle.x, nx as f32);
+                }
+                let to = at + scale * drift.at(middle);
+                if care || !(to.cmpge(low) & to.cmple(high)).all() {
+                    let (place, gone) = self.kept(x[k], store(to), &mut velocity[k]);
+                    x[k] = place;
+                    left |= gone;
+                    if !to.is_finite() {
+                        fastest = Vec4::splat(f32::INFINITY);
+                    }
+                } else {
+                    x[k] = store(to);
+                }
+            }
         }
-        moved
+        Moved { rate: fastest.x.max(fastest.y).max(fastest.z), left }
+    }
+
+    /// Where markers need no care but for bodies, in cells.
+    #[inline(always)]
+    pub(super) fn free(&self) -> [Vec4; 2] {
+        let layout = self.layout;
+        let (mut low, mut high) = ([f32::NEG_INFINITY; 4], [f32::INFINITY; 4]);
+        for a in 0..3 {
+            let n = layout.n[a] as f32;
+            let margin = (self.margin / layout.h[a]) as f32;
+            let off = [0, 1].map(|s| if layout.periodic[a] || layout.open[a][s] { 0.0 } else { margin });
+            (low[a], high[a]) = (off[0], n - off[1]);
+            if layout.periodic[a] {
+                high[a] = n.next_down();
+            }
+        }
+        [Vec4::from(low), Vec4::from(high)]
+    }
+
+    /// Where a marker with the velocity `here` would go, m/s.
+    pub(super) fn ahead(&self, at: [f32; 3], here: [f32; 3]) -> [f32; 3] {
+        let scale = self.layout.h.map(|h| (self.dt / h) as f32);
+        let middle = self.held(std::array::from_fn(|a| at[a] + 0.5 * scale[a] * here[a]));
+        let half = velocity_at(self.layout, self.drift, &middle);
+        std::array::from_fn(|a| at[a] + scale[a] * half[a])
     }
 
     /// A place inside the grid.
@@ -133,7 +326,7 @@ impl Flow<'_> {
     /// Where a marker ends that would go from `at` to `to`: out of walls and inside the domain. Says whether it left through an
     /// open side; it is then outside.
     #[inline(always)]
-    fn kept(&self, at: [f32; 3], mut to: [f32; 3], velocity: &mut [f32; 3]) -> ([f32; 3], bool) {
+    pub(super) fn kept(&self, at: [f32; 3], mut to: [f32; 3], velocity: &mut [f32; 3]) -> ([f32; 3], bool) {
         let layout = self.layout;
         if self.cuts.has_bodies() && self.is_near_body(&at, &to) {
             to = self.out_of_walls(at, to, velocity);
@@ -171,8 +364,7 @@ impl Flow<'_> {
             way = way.max((to[a] - at[a]).abs() * layout.h[a] as f32);
             cell[a] = (at[a] as usize).min(layout.n[a] - 1);
         }
-        // From the corner of the cell that is nearest to the wall the marker may be a diagonal away.
-        self.cuts.clear[layout.at(cell)] < 1.8 * way + 1.8 * layout.longest() as f32
+        self.cuts.clear[layout.at(cell)] < near_body(layout, way)
     }
 
     #[cold]
@@ -185,11 +377,17 @@ impl Flow<'_> {
         if v != before {
             *velocity = v.as_vec3().to_array();
         }
-        if p == end {
-            return to;
+        let mut place = p;
+        // Off the wall by the margin. Twice, since there may be another wall.
+        for pass in 0..2 {
+            match self.walls.nearest_body(place, self.margin) {
+                Some(c) if c.distance < 0.0 || (pass == 0 && p != end) => {
+                    place += c.normal * (self.margin - c.distance);
+                }
+                _ => break,
+            }
         }
-        let out: DVec3 = (p - end).normalize_or_zero() * self.margin;
-        layout.local(p + out).as_vec3().to_array()
+        if place == end { to } else { layout.local(place).as_vec3().to_array() }
     }
 
     /// Traces the velocities of all faces back along the flow and leaves what was there in `out` (third order, Ralston 1962).
@@ -223,7 +421,7 @@ impl Flow<'_> {
 
 /// `x` in 0..n, where that wraps around.
 #[inline(always)]
-fn wrapped(x: f32, n: f32) -> f32 {
+pub(super) fn wrapped(x: f32, n: f32) -> f32 {
     if x < 0.0 {
         let y = x - n * (x / n).floor();
         // Rounding may end on n itself.

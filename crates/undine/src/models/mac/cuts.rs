@@ -131,16 +131,17 @@ impl Cuts {
     }
 
     /// The cuts of these walls and of mass-spring bodies with the given distances at the lowest corners of cells, m: `all` cut
-    /// cells, `round` faces too. What else closes faces, and what is in them, is left to be told.
-    pub fn with_solids(&self, layout: &Layout, all: &[f32], round: &[f32]) -> Cuts {
+    /// cells, `round` faces too. What else closes faces, and what is in them, is left to be told. They are written over `old`
+    /// ones, whose memory they take.
+    pub fn with_solids(&self, layout: &Layout, all: &[f32], round: &[f32], old: Cuts) -> Cuts {
         let n = layout.len();
-        let mut cuts = self.clone();
+        let mut cuts = old;
+        cuts.copy(self);
         cuts.bodies = true;
         if !self.bodies {
-            cuts.corners = vec![(REACH * layout.longest()) as f32; n];
-            cuts.speed = std::array::from_fn(|_| vec![0.0; n]);
-            cuts.distance = std::array::from_fn(|_| vec![0.0; n]);
-            cuts.clear = vec![0.0; n];
+            cuts.corners.resize(n, (REACH * layout.longest()) as f32);
+            cuts.speed.iter_mut().chain(&mut cuts.distance).for_each(|field| field.resize(n, 0.0));
+            cuts.clear.resize(n, 0.0);
         }
         let walls = std::mem::take(&mut cuts.corners);
         let nearest = |solids: &[f32]| -> Vec<f32> {
@@ -151,6 +152,7 @@ impl Cuts {
             cuts.cut_faces(layout, &corners, a);
         }
         cuts.cut_cells(layout, &nearest(all));
+        cuts.corners = walls;
         // Markers look at walls only where these are; bodies push them by themselves.
         if self.bodies {
             cuts.clear.clone_from(&self.clear)
@@ -164,6 +166,22 @@ impl Cuts {
         }
         cuts.sum_hats(layout);
         cuts
+    }
+
+    /// Becomes as another, in the memory it has.
+    fn copy(&mut self, from: &Cuts) {
+        for a in 0..3 {
+            self.open[a].clone_from(&from.open[a]);
+            self.speed[a].clone_from(&from.speed[a]);
+            self.behind[a].clone_from(&from.behind[a]);
+            self.distance[a].clone_from(&from.distance[a]);
+            self.covered[a].clone_from(&from.covered[a]);
+        }
+        self.volume.clone_from(&from.volume);
+        self.hat.clone_from(&from.hat);
+        self.clear.clone_from(&from.clear);
+        self.corners.clone_from(&from.corners);
+        (self.bodies, self.moves) = (from.bodies, from.moves);
     }
 
     fn cut_faces(&mut self, layout: &Layout, corners: &[f32], a: usize) {

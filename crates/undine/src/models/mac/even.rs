@@ -165,7 +165,7 @@ pub fn transplant(
             markers.x[i] = x;
             markers.velocity[i] = velocity;
             if markers.has_affine {
-                markers.affine[i] = gradient;
+                markers.affine[i] = std::array::from_fn(|b| std::array::from_fn(|a| gradient[a][b]));
             }
             moved += 1;
         }

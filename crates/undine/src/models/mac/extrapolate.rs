@@ -50,42 +50,85 @@ impl Known {
 /// Spreads known values by `layers` layers: each unknown face beside known ones gets their mean.
 pub fn spread(layout: &Layout, known: &Known, u: &mut Faces, layers: usize) {
     u.par_iter_mut().enumerate().for_each(|(a, u)| {
+        let rows = layout.face_rows(a);
         let mut known = known.0[a].clone();
-        for _ in 0..layers {
-            let rows = layout.face_rows(a);
-            let found: Vec<(usize, f32)> = {
-                let (u, known) = (&*u, &known);
-                (0..rows[1] * rows[2])
-                    .into_par_iter()
-                    .with_min_len(64)
-                    .flat_map_iter(|row| {
-                        let first = layout.at([0, row % rows[1], row / rows[1]]);
-                        (first..first + rows[0]).filter(|i| !known[*i]).filter_map(|i| {
-                            let (mut sum, mut count) = (0.0, 0);
-                            for s in layout.stride {
-                                for j in [i - s, i + s] {
-                                    if known[j] {
-                                        sum += u[j];
-                                        count += 1;
-                                    }
-                                }
-                            }
-                            (count > 0).then(|| (i, sum / count as f32))
-                        })
-                    })
-                    .collect()
-            };
-            if found.is_empty() {
+        let mut edge = edge(layout, rows, &known);
+        // Faces of the domain; of padding only what wraps around has values here.
+        let mut own = vec![false; known.len()];
+        for row in 0..rows[1] * rows[2] {
+            let first = layout.at([0, row % rows[1], row / rows[1]]);
+            own[first..first + rows[0]].fill(true);
+        }
+        for layer in 0..layers {
+            let found: Vec<f32> = edge.iter().map(|&i| mean_beside(layout, &known, u, i as usize)).collect();
+            for (&i, v) in edge.iter().zip(found) {
+                u[i as usize] = v;
+                known[i as usize] = true;
+            }
+            if edge.is_empty() || layer + 1 == layers {
                 break;
             }
-            for (i, v) in found {
-                u[i] = v;
-                known[i] = true;
+            if layout.periodic != [false; 3] {
+                layout.wrap(u);
+                layout.wrap(&mut known);
+                edge = self::edge(layout, rows, &known);
+                continue;
             }
-            layout.wrap(u);
-            layout.wrap(&mut known);
+            // The next layer lies beside this one.
+            let last = std::mem::take(&mut edge);
+            for i in last {
+                for s in layout.stride {
+                    for j in [i as usize - s, i as usize + s] {
+                        if own.get(j) == Some(&true) && !known[j] {
+                            own[j] = false;
+                            edge.push(j as u32);
+                        }
+                    }
+                }
+            }
         }
+        layout.wrap(u);
     });
+}
+
+/// Unknown faces beside known ones.
+fn edge(layout: &Layout, rows: [usize; 3], known: &[bool]) -> Vec<u32> {
+    let mut edge = Vec::new();
+    let nothing = vec![false; rows[0]];
+    let mut beside = nothing.clone();
+    let [_, sy, sz] = layout.stride;
+    for row in 0..rows[1] * rows[2] {
+        let first = layout.at([0, row % rows[1], row / rows[1]]);
+        // Behind the last layer there is nothing.
+        let of = |from: usize| known.get(from..from + rows[0]).unwrap_or(&nothing);
+        let (here, left, right) = (of(first), of(first - 1), of(first + 1));
+        let (below, above, before, behind) = (of(first - sy), of(first + sy), of(first - sz), of(first + sz));
+        let mut any = false;
+        for (i, beside) in beside.iter_mut().enumerate() {
+            let known = left[i] | right[i] | below[i] | above[i] | before[i] | behind[i];
+            *beside = known & !here[i];
+            any |= *beside;
+        }
+        if any {
+            edge.extend((0..rows[0]).filter(|i| beside[*i]).map(|i| (first + i) as u32));
+        }
+    }
+    edge
+}
+
+/// Mean of the known faces beside a face.
+#[inline(always)]
+fn mean_beside(layout: &Layout, known: &[bool], u: &[f32], i: usize) -> f32 {
+    let (mut sum, mut count) = (0.0, 0);
+    for s in layout.stride {
+        for j in [i - s, i + s] {
+            if known.get(j) == Some(&true) {
+                sum += u[j];
+                count += 1;
+            }
+        }
+    }
+    sum / count as f32
 }
 
 /// Faces inside bodies: along walls that slip the wall's normal velocity and the fluid's tangential one, in walls that stick

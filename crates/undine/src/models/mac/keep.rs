@@ -6,18 +6,68 @@ use super::Mac;
 use super::transfer::Faces;
 use crate::checkpoint::{CheckpointError, CheckpointReader, CheckpointWriter};
 use crate::scene::Convection;
+use crate::state::markers::Markers;
+
+fn damaged(what: &str) -> CheckpointError {
+    CheckpointError::Damaged { what: what.into() }
+}
+
+fn put_markers(out: &mut CheckpointWriter, m: &Markers) -> std::io::Result<()> {
+    out.put_u32(m.next_id)?;
+    out.put_f32x3s(&m.x)?;
+    out.put_f32x3s(&m.velocity)?;
+    out.put_f32s(m.affine.as_flattened().as_flattened())?;
+    out.put_f32s(&m.weight)?;
+    out.put_u32s(&m.id)?;
+    out.put_u8s(&m.fluid)
+}
+
+/// Markers of `fluids` fluids in a grid of `n` cells.
+fn get_markers(
+    from: &mut CheckpointReader,
+    m: &mut Markers,
+    fluids: usize,
+    n: [f32; 3],
+) -> Result<(), CheckpointError> {
+    m.next_id = from.get_u32()?;
+    m.x = from.get_f32x3s()?;
+    m.velocity = from.get_f32x3s()?;
+    let affine = from.get_f32s()?;
+    m.affine = affine.as_chunks::<3>().0.as_chunks::<3>().0.to_vec();
+    m.weight = from.get_f32s()?;
+    m.id = from.get_u32s()?;
+    m.fluid = from.get_u8s()?;
+    let count = m.x.len();
+    let some = |has: bool| if has { count } else { 0 };
+    let lengths = [m.velocity.len(), affine.len(), m.weight.len(), m.id.len(), m.fluid.len()];
+    if lengths != [some(!m.only_follow), 9 * some(m.has_affine), some(m.has_weight), count, count] {
+        return Err(damaged("marker arrays differ in length"));
+    }
+    if m.fluid.iter().any(|f| usize::from(*f) >= fluids) {
+        return Err(damaged("a marker belongs to no fluid of the scene"));
+    }
+    if !m.x.iter().all(|x| (0..3).all(|a| x[a] >= 0.0 && x[a] <= n[a])) {
+        return Err(damaged("a marker is outside the domain"));
+    }
+    let finite = |v: &[f32]| v.iter().all(|v| v.is_finite());
+    if !finite(m.velocity.as_flattened())
+        || !finite(&affine)
+        || !m.weight.iter().all(|w| *w > 0.0 && w.is_finite())
+    {
+        return Err(damaged("a marker's motion is no number"));
+    }
+    Ok(())
+}
 
 impl Mac {
     /// Writes all that the next step and the next look depend on.
     pub(super) fn write(&self, out: &mut CheckpointWriter) -> std::io::Result<()> {
-        let m = &self.markers;
         out.section("mac")?;
-        out.put_u32(m.next_id)?;
-        out.put_f32x3s(&m.x)?;
-        out.put_f32x3s(&m.velocity)?;
-        out.put_f32s(m.affine.as_flattened().as_flattened())?;
-        out.put_u32s(&m.id)?;
-        out.put_u8s(&m.fluid)?;
+        put_markers(out, &self.markers)?;
+        if let Some(tracers) = &self.tracers {
+            put_markers(out, &tracers.markers)?;
+            out.put_u32(tracers.age)?;
+        }
         out.put_f64s(&[self.last, self.kick, self.rate, self.pull, f64::from(u8::from(self.is_closed))])?;
         for f in &self.fluids {
             out.put_f64(f.viscosity)?;
@@ -30,7 +80,7 @@ impl Mac {
             out.put_f32s(&self.gain[a])?;
             out.put_u8s(&self.known.0[a].iter().map(|k| u8::from(*k)).collect::<Vec<u8>>())?;
         }
-        if self.convection == Convection::SemiLagrangian {
+        if self.keeps_flow() {
             for u in &self.u {
                 out.put_f32s(u)?;
             }
@@ -46,35 +96,24 @@ impl Mac {
         Ok(())
     }
 
+    /// Whether the next step or look needs the velocities of the last.
+    fn keeps_flow(&self) -> bool {
+        self.convection == Convection::SemiLagrangian || self.tracers.is_some()
+    }
+
     /// Reads what [`Mac::write`] wrote.
     pub(super) fn read(&mut self, from: &mut CheckpointReader) -> Result<(), CheckpointError> {
-        let damaged = |what: &str| CheckpointError::Damaged { what: what.into() };
         from.section("mac")?;
         let cells = self.layout.len();
-        let m = &mut self.markers;
-        m.next_id = from.get_u32()?;
-        m.x = from.get_f32x3s()?;
-        m.velocity = from.get_f32x3s()?;
-        let affine = from.get_f32s()?;
-        m.affine = affine.as_chunks::<3>().0.as_chunks::<3>().0.to_vec();
-        m.id = from.get_u32s()?;
-        m.fluid = from.get_u8s()?;
-        let n = m.x.len();
-        let gradients = if m.has_affine { 9 * n } else { 0 };
-        if m.velocity.len() != n || m.id.len() != n || m.fluid.len() != n || affine.len() != gradients {
-            return Err(damaged("marker arrays differ in length"));
-        }
-        if m.fluid.iter().any(|f| usize::from(*f) >= self.fluids.len()) {
-            return Err(damaged("a marker belongs to no fluid of the scene"));
-        }
-        let size = self.layout.n.map(|n| n as f32);
-        if !m.x.iter().all(|x| (0..3).all(|a| x[a] >= 0.0 && x[a] <= size[a])) {
-            return Err(damaged("a marker is outside the domain"));
+        let n = self.layout.n.map(|n| n as f32);
+        get_markers(from, &mut self.markers, self.fluids.len(), n)?;
+        if let Some(tracers) = &mut self.tracers {
+            get_markers(from, &mut tracers.markers, self.fluids.len(), n)?;
+            let age = from.get_u32()?;
+            tracers.order.find(&tracers.markers.x, self.layout.n);
+            tracers.age = age;
         }
         let finite = |v: &[f32]| v.iter().all(|v| v.is_finite());
-        if !finite(m.velocity.as_flattened()) || !finite(&affine) {
-            return Err(damaged("a marker's motion is no number"));
-        }
         let times = from.get_f64s()?;
         let [last, kick, rate, pull, closed] = times[..] else { return Err(damaged("step statistics")) };
         if ![last, kick, rate, pull].iter().all(|v| v.is_finite() && *v >= 0.0) {
@@ -105,7 +144,7 @@ impl Mac {
             self.gain[a] = field(from, cells)?;
             self.known.0[a] = flags(from)?;
         }
-        if self.convection == Convection::SemiLagrangian {
+        if self.keeps_flow() {
             let mut u: Faces = Faces::default();
             for u in &mut u {
                 *u = field(from, cells)?;

@@ -134,7 +134,7 @@ impl Liquid {
     pub fn share(&self, wet: usize, air: usize) -> f32 {
         let (s, t) = (self.depth[wet], self.depth[air].min(0.0));
         let theta = if s - t > 1e-6 { s / (s - t) } else { 0.5 };
-        theta.clamp(0.05, 1.0)
+        theta.clamp(0.01, 1.0)
     }
 }
 

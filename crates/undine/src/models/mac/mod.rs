@@ -3,7 +3,7 @@
 //! | part of the paper | here |
 //! |---|---|
 //! | 2.1 staggered grid | [`layout`] |
-//! | 2.1 markers | [`crate::state::markers`], [`liquid`] |
+//! | 2.1 markers | [`crate::state::markers`], [`tracers`], [`liquid`] |
 //! | 2.1 convection | [`convect`], [`transfer`] |
 //! | 2.1 viscosity | [`viscosity`] |
 //! | 2.1 projection | [`pressure`], [`poisson`] |
@@ -14,19 +14,26 @@
 // An axis numbers several arrays at once.
 #![allow(clippy::needless_range_loop)]
 
+mod bodies;
+mod collect;
 pub mod convect;
 pub mod cuts;
 pub mod even;
 pub mod extrapolate;
+mod forces;
 mod keep;
+pub mod lattice;
 pub mod layout;
 pub mod liquid;
 pub mod poisson;
+mod population;
 pub mod pressure;
+mod report;
 mod show;
 pub mod solids;
 #[cfg(test)]
 mod tests;
+pub mod tracers;
 pub mod transfer;
 pub mod viscosity;
 
@@ -36,20 +43,20 @@ use rayon::prelude::*;
 use self::convect::{Flow, Moved};
 use self::cuts::Cuts;
 use self::even::{Even, complete, transplant};
-use self::extrapolate::{Known, pad, spread};
+use self::extrapolate::{Known, spread};
 use self::layout::Layout;
 use self::liquid::Liquid;
+use self::population::keep_inside;
 use self::pressure::Pressure;
 use self::solids::Immersed;
-use self::solids::couple::Dip;
-use self::solids::elastic::{self, Elastic, Field};
-use self::solids::remainder::Gain;
-use self::transfer::{Deposit, Faces, sum_property, velocity_at};
+use self::solids::elastic::Elastic;
+use self::tracers::{Sight, Tracers};
+use self::transfer::{Deposit, Faces};
 use self::viscosity::{Thick, Viscosity, explicit_limit};
 use super::{Around, Birth, Passes, Solver, StepLimit, Trouble};
 use crate::checkpoint::{CheckpointError, CheckpointReader, CheckpointWriter};
 use crate::frame::Frame;
-use crate::scene::{Convection, Coupling, Force, ProbeKind, Scene, ViscousStep};
+use crate::scene::{Convection, Coupling, ProbeKind, Scene, ViscousStep};
 use crate::state::markers::{Markers, Order};
 
 /// Cells that the fastest marker crosses in a step.
@@ -98,11 +105,15 @@ pub struct Mac {
     convection: Convection,
     viscous_step: ViscousStep,
     cfl: f64,
-    /// Marker spacing, m, and how many a full cell has.
+    /// Spacing, m, of the markers that the scene asked for.
     spacing: f64,
+    /// Spacing, m, of those that carry velocities, and how many a full cell has.
+    apart: f64,
     full: f64,
+    /// Markers that carry velocities: all, or some beside those that only follow.
     markers: Markers,
     order: Order,
+    tracers: Option<Tracers>,
     /// Whether markers came or went since they were put in order.
     stale: bool,
     /// Velocities that came in since the last step and the grid has not seen (semi-Lagrangian).
@@ -146,6 +157,11 @@ impl Mac {
         let n = layout.len();
         let spacing = scene.model.particle_spacing();
         let convection = scene.model.mac.convection;
+        let elastic = scene.model.mac.coupling == Coupling::Markers && !scene.solids.is_empty();
+        // The paper's force is one of every marker.
+        let ratio = if elastic { 1 } else { tracers::ratio(scene.model.mac.markers) };
+        let apart = ratio as f64 * spacing;
+        let has_weight = ratio > 1;
         let zeros = || -> Faces { std::array::from_fn(|_| vec![0.0; n]) };
         Ok(Mac {
             fluids: scene
@@ -157,18 +173,20 @@ impl Mac {
             viscous_step: scene.model.sph.viscous_step,
             cfl: scene.model.sph.cfl,
             spacing,
-            full: layout.volume() / spacing.powi(3),
-            markers: Markers { has_affine: convection == Convection::Apic, ..Markers::default() },
+            apart,
+            full: layout.volume() / apart.powi(3),
+            markers: Markers { has_affine: convection == Convection::Apic, has_weight, ..Markers::default() },
             order: Order::default(),
+            // Emitters ask what is where.
+            tracers: has_weight.then(|| Tracers::new(ratio, !scene.emitters.is_empty())),
             stale: true,
-            fresh: Markers::default(),
+            fresh: Markers { has_weight, ..Markers::default() },
             cuts: None,
             bare: None,
             immersed: (scene.model.mac.coupling == Coupling::Pressure)
                 .then(|| Immersed::new(scene, &layout))
                 .filter(|i| !i.is_empty()),
-            elastic: (scene.model.mac.coupling == Coupling::Markers && !scene.solids.is_empty())
-                .then(|| (Elastic::new(scene), Vec::new())),
+            elastic: elastic.then(|| (Elastic::new(scene), Vec::new())),
             deposit: Deposit::default(),
             liquid: Liquid::default(),
             u: zeros(),
@@ -194,7 +212,7 @@ impl Mac {
         &self.layout
     }
 
-    /// The markers.
+    /// The markers that carry velocities.
     pub fn markers(&self) -> &Markers {
         &self.markers
     }
@@ -219,36 +237,6 @@ impl Mac {
         self.even.iterations
     }
 
-    /// Greatest |∇·u| of any wet cell after the last step, 1/s.
-    pub fn greatest_divergence(&self) -> f64 {
-        let Some(cuts) = &self.cuts else { return 0.0 };
-        let mut out = vec![0.0; self.layout.n.iter().product()];
-        pressure::divergence(&self.layout, cuts, &self.liquid, &self.u, &mut out)
-    }
-
-    /// Volume under the liquid's surface at the start of the last step, m³; spray is not counted.
-    pub fn volume(&self) -> f64 {
-        let Some(cuts) = &self.cuts else { return 0.0 };
-        let (layout, liquid) = (&self.layout, &self.liquid);
-        let [nx, ny, nz] = layout.n;
-        let row = |r: usize| {
-            let first = layout.at([0, r % ny, r / ny]);
-            let inside = |i: usize| {
-                layout.stride.iter().enumerate().all(|(a, s)| {
-                    (liquid.wet[i - s] || cuts.open[a][i] == 0.0)
-                        && (liquid.wet[i + s] || cuts.open[a][i + s] == 0.0)
-                })
-            };
-            let share = |i: usize| {
-                let part =
-                    if liquid.wet[i] && inside(i) { 1.0 } else { (liquid.depth[i] + 0.5).clamp(0.0, 1.0) };
-                f64::from(cuts.volume[i] * part)
-            };
-            (first..first + nx).map(share).sum::<f64>()
-        };
-        (0..ny * nz).map(row).sum::<f64>() * layout.volume()
-    }
-
     /// Layers of air that need velocities: as far as markers get in a step, and the nodes around them.
     fn layers(&self) -> usize {
         (COURANT * self.cfl).ceil() as usize + 2
@@ -261,7 +249,8 @@ impl Mac {
             none => *none = Some(Cuts::new(&self.layout, around.walls)),
         }
         if let (Some(immersed), Some(bare)) = (&mut self.immersed, &self.bare) {
-            self.cuts = Some(immersed.follow(&self.layout, bare, around.solids));
+            let old = self.cuts.take().unwrap_or_else(|| bare.clone());
+            self.cuts = Some(immersed.follow(&self.layout, bare, around.solids, old));
         }
     }
 
@@ -277,140 +266,6 @@ impl Mac {
         self.order.apply(&mut self.markers);
         if self.convection != Convection::Apic {
             self.order.apply_to_velocity(&mut self.markers);
-        }
-    }
-
-    /// Sums markers, finds the liquid and, where markers carry velocities, the grid's.
-    fn markers_to_grid(&mut self, cuts: &Cuts) {
-        let carried = self.convection != Convection::SemiLagrangian;
-        let first = self.fluids[0].density;
-        let density: Vec<f32> = self.fluids.iter().map(|f| (f.density / first) as f32).collect();
-        let Mac { layout, markers, order, deposit, liquid, .. } = self;
-        if self.convection == Convection::Flip {
-            // Velocities are in order already.
-            order.order.par_iter_mut().enumerate().for_each(|(i, o)| *o = i as u32);
-        }
-        deposit.sum(layout, markers, order, &density, carried);
-        liquid.find(layout, cuts, &deposit.cells, self.full as f32);
-        self.is_closed = liquid.is_closed(layout, cuts);
-        if let (Some(immersed), Some(bare)) = (&self.immersed, &self.bare) {
-            immersed.wet_inside(layout, bare, cuts, liquid);
-        }
-        if self.fluids.len() > 1 {
-            let of: Vec<[f32; 2]> =
-                self.fluids.iter().zip(&density).map(|(f, d)| [*d, f.viscosity as f32]).collect();
-            sum_property(layout, markers, order, &of, &mut self.mixed);
-            liquid.weigh(layout, &self.mixed, &deposit.cells);
-        }
-        if carried {
-            let faces = &deposit.faces;
-            self.known.find(layout, cuts, |a, i| faces[a][i][1] > LEAST_MASS);
-            let known = &self.known;
-            for a in 0..3 {
-                self.u[a].par_iter_mut().enumerate().with_min_len(4096).for_each(|(i, u)| {
-                    let [momentum, mass] = faces[a][i];
-                    *u = if known.0[a][i] && mass > LEAST_MASS && cuts.open[a][i] > 0.0 {
-                        momentum / mass
-                    } else {
-                        0.0
-                    };
-                });
-            }
-        } else {
-            self.take_fresh(cuts, &density);
-            let (layout, cells) = (&self.layout, &self.deposit.cells);
-            self.known.find(layout, cuts, |a, i| cells[i] > 0.0 || cells[i - layout.stride[a]] > 0.0);
-        }
-        // Faces of wet cells that no marker reached.
-        if carried {
-            spread(&self.layout, &self.known, &mut self.u, 2);
-        }
-        pad(&self.layout, cuts, &mut self.u);
-        for (before, u) in self.before.iter_mut().zip(&self.u) {
-            before.clone_from(u);
-        }
-    }
-
-    /// Velocities of new markers, which the grid does not know yet (semi-Lagrangian).
-    fn take_fresh(&mut self, cuts: &Cuts, density: &[f32]) {
-        if self.fresh.is_empty() {
-            return;
-        }
-        let mut order = Order::default();
-        order.find(&self.fresh.x, self.layout.n);
-        order.apply(&mut self.fresh);
-        let mut deposit = Deposit::default();
-        deposit.sum(&self.layout, &self.fresh, &order, density, true);
-        for a in 0..3 {
-            let (u, faces) = (&mut self.u[a], &deposit.faces[a]);
-            let (full, known) = (self.full as f32, &self.known.0);
-            u.par_iter_mut().enumerate().with_min_len(4096).for_each(|(i, u)| {
-                let [momentum, mass] = faces[i];
-                if mass > LEAST_MASS && cuts.open[a][i] > 0.0 {
-                    // As far as the new ones fill the face's surroundings; where nothing was, all.
-                    let share =
-                        if known[a].get(i) == Some(&true) { (2.0 * mass / full).min(1.0) } else { 1.0 };
-                    *u += share * (momentum / mass - *u);
-                }
-            });
-        }
-        self.fresh = Markers::default();
-    }
-
-    /// Gravity, force fields and brushes during `dt`, s.
-    fn forces(&mut self, around: &Around, dt: f64) {
-        let fields = around.fields;
-        self.pull = fields.gravity.length();
-        let Mac { layout, u, known, .. } = self;
-        if fields.only_gravity() {
-            for a in 0..3 {
-                let kick = (dt * fields.gravity[a]) as f32;
-                u[a].par_iter_mut().zip(&known.0[a]).with_min_len(4096).for_each(|(u, k)| {
-                    if *k {
-                        *u += kick;
-                    }
-                });
-            }
-        } else {
-            // A strong brush takes fluid along within a step; its pull must not overshoot.
-            let strongest = fields.held.iter().map(|b| b.strength);
-            let tracked = fields.forces.iter().map(|f| match f {
-                Force::Brush(track) => track.strength,
-                _ => 0.0,
-            });
-            let parts = (strongest.chain(tracked).fold(0.0, f64::max) * dt).ceil().clamp(1.0, 16.0);
-            for _ in 0..parts as usize {
-                let old = u.clone();
-                let mut greatest = 0f64;
-                for a in 0..3 {
-                    let top = u[a].par_iter_mut().zip(&known.0[a]).enumerate().with_min_len(1024).map(
-                        |(i, (u, k))| {
-                            if !*k {
-                                return 0.0;
-                            }
-                            let p = layout.face_center(a, i);
-                            let v = velocity_at(layout, &old, &layout.local(p).as_vec3().to_array());
-                            let pull = fields.acceleration(p, glam::Vec3::from(v).as_dvec3());
-                            *u += (dt / parts * pull[a]) as f32;
-                            pull.length_squared()
-                        },
-                    );
-                    greatest = greatest.max(top.reduce(|| 0.0, f64::max));
-                }
-                self.pull = self.pull.max(greatest.sqrt());
-            }
-        }
-    }
-
-    /// Sides of the domain stand still whatever pulls at them.
-    fn hold_sides(&mut self) {
-        let layout = &self.layout;
-        for a in (0..3).filter(|a| !layout.periodic[*a]) {
-            for (upper, at) in [(0, 1), (1, layout.n[a] + 1)] {
-                if !layout.open[a][upper] {
-                    layout.each_of_layer(a, |i| self.u[a][at * layout.stride[a] + i] = 0.0);
-                }
-            }
         }
     }
 
@@ -438,46 +293,6 @@ impl Mac {
         } else {
             viscosity.implicit(&thick, u, dt);
         }
-    }
-
-    /// Makes the velocities keep volume. `dt` is the step of the bodies, s.
-    fn project(&mut self, cuts: &mut Cuts, around: &Around, kick: f64, dt: f64) {
-        let Mac { layout, liquid, u, pressure, immersed, bare, .. } = self;
-        match (immersed, bare) {
-            (Some(immersed), Some(bare)) => {
-                let state = around.solids.state();
-                let gravity = steady(around.fields);
-                let dip = Dip { layout, bare, liquid, state, gravity, dt };
-                pressure.assemble(layout, cuts, liquid, immersed.shape.mobility());
-                immersed.project(&dip, cuts, pressure, u, [self.kick, kick]);
-            }
-            _ => {
-                pressure.assemble(layout, cuts, liquid, None);
-                pressure.project(layout, cuts, liquid, u, [self.kick, kick]);
-            }
-        }
-        self.kick = kick;
-    }
-
-    /// The paper's force between markers and nodes.
-    fn interact(&mut self, around: &Around, kick: f64) {
-        let Mac { layout, markers, order, u, deposit, liquid, elastic, convection, .. } = self;
-        let Some((elastic, forces)) = elastic else { return };
-        let volume = self.spacing.powi(3);
-        let (density, cell) = (self.fluids[0].density, layout.volume());
-        let carried = *convection != Convection::SemiLagrangian;
-        let mass = |a: usize, i: usize| {
-            let held = if carried {
-                f64::from(deposit.faces[a][i][1]) * volume
-            } else {
-                f64::from(0.5 * (liquid.fill[i] + liquid.fill[i - layout.stride[a]])) * cell
-            };
-            density * held.max(0.05 * cell)
-        };
-        let field = Field { layout, state: around.solids.state(), markers, order, u, volume };
-        let on_cells;
-        (*forces, on_cells) = elastic.act(&field);
-        elastic::push(layout, &on_cells, mass, kick, u);
     }
 
     /// What the step gained, and velocities in air and walls.
@@ -530,17 +345,38 @@ impl Mac {
             u: &self.u,
             before: &self.before,
             drift: if evened { &self.even.shift } else { &self.u },
+            margin: MARGIN * self.apart,
+            convection: self.convection,
+            dt,
+        };
+        flow.carry(&mut self.markers, &self.order)
+    }
+
+    /// Moves markers that only follow.
+    fn follow(&mut self, cuts: &Cuts, around: &Around, dt: f64, evened: bool) {
+        let Some(tracers) = &mut self.tracers else { return };
+        let flow = Flow {
+            layout: &self.layout,
+            cuts,
+            walls: around.walls,
+            u: &self.u,
+            before: &self.before,
+            drift: if evened { &self.even.shift } else { &self.u },
             margin: MARGIN * self.spacing,
             convection: self.convection,
             dt,
         };
-        flow.carry(&mut self.markers)
-    }
-
-    /// Deletes markers that left through open sides.
-    fn delete_gone(&mut self) {
-        let (n, x) = (self.layout.n.map(|n| n as f32), self.markers.x.clone());
-        self.markers.retain(|i| (0..3).all(|a| x[i][a] >= 0.0 && x[i][a] <= n[a]));
+        let sight = Sight {
+            carriers: &self.markers,
+            cells: &self.deposit.cells,
+            bodies: self.immersed.as_ref().map(|i| &i.shape),
+            apart: (self.apart / self.layout.longest()) as f32,
+        };
+        let left = tracers.follow(&flow, sight);
+        if left {
+            keep_inside(&mut tracers.markers, self.layout.n);
+        }
+        tracers.rest(&self.layout, left);
     }
 
     fn guard(&self, moved: Moved, time: f64) -> Result<(), Trouble> {
@@ -624,6 +460,9 @@ impl Solver for Mac {
         });
         if moved.rate.is_finite() {
             passes.time("push out", || self.push_out(around, moved, dt));
+            if self.tracers.is_some() {
+                passes.time("follow", || self.follow(&cuts, around, dt, evened));
+            }
         }
         if let Some(before) = energy {
             self.spent = self.spent.map(|spent| spent + before - self.energy(around));
@@ -670,77 +509,19 @@ impl Solver for Mac {
     }
 
     fn insert(&mut self, births: &[Birth]) -> usize {
-        if self.markers.is_empty() {
-            self.markers.reserve_exact(births.len());
-        }
-        let before = self.markers.len();
-        for b in births {
-            let mut x = self.layout.local(b.position);
-            for a in 0..3 {
-                if self.layout.periodic[a] {
-                    x[a] = x[a].rem_euclid(self.layout.n[a] as f64);
-                }
-            }
-            let n = DVec3::from(self.layout.n.map(|n| n as f64));
-            if !(x.cmpge(DVec3::ZERO).all() && x.cmple(n).all()) {
-                continue;
-            }
-            let (x, velocity) = (x.as_vec3().to_array(), b.velocity.as_vec3().to_array());
-            self.markers.push(x, velocity, b.fluid as u8);
-            if self.convection == Convection::SemiLagrangian {
-                self.fresh.push(x, velocity, b.fluid as u8);
-            }
-            let rate = (b.velocity / DVec3::from(self.layout.h)).abs().max_element();
-            self.rate = self.rate.max(rate);
-        }
-        self.stale = true;
-        self.markers.len() - before
+        self.add(births)
     }
 
     fn occupied(&self, place: DVec3, distance: f64) -> bool {
-        let layout = &self.layout;
-        let x = layout.local(place);
-        let reach = DVec3::splat(distance) / DVec3::from(layout.h);
-        let (low, high) = ((x - reach).floor(), (x + reach).floor());
-        if self.order.start.is_empty() || !low.is_finite() || (high - low).max_element() > 64.0 {
-            return false;
-        }
-        let cell = |c: f64, a: usize| {
-            let (c, n) = (c as i64, layout.n[a] as i64);
-            if layout.periodic[a] { Some(c.rem_euclid(n)) } else { (0..n).contains(&c).then_some(c) }
-        };
-        let span = |a: usize| (low[a] as i64..=high[a] as i64).filter_map(move |c| cell(c as f64, a));
-        span(2).any(|z| {
-            span(1).any(|y| {
-                span(0).any(|x| {
-                    let c = x as usize + layout.n[0] * (y as usize + layout.n[1] * z as usize);
-                    let range = self.order.start[c] as usize..self.order.start[c + 1] as usize;
-                    self.order.order[range].iter().any(|i| {
-                        let mut d = layout.world(self.markers.x[*i as usize]) - place;
-                        for a in (0..3).filter(|a| layout.periodic[*a]) {
-                            let length = layout.h[a] * layout.n[a] as f64;
-                            d[a] -= (d[a] / length).round() * length;
-                        }
-                        d.length_squared() < distance * distance
-                    })
-                })
-            })
-        })
+        self.is_occupied(place, distance)
     }
 
     fn remove(&mut self, region: &(dyn Fn(DVec3) -> bool + Sync)) -> usize {
-        let layout = &self.layout;
-        let gone: Vec<bool> = self.markers.x.par_iter().map(|x| region(layout.world(*x))).collect();
-        if !gone.contains(&true) {
-            return 0;
-        }
-        let count = self.markers.retain(|i| !gone[i]);
-        self.find_order();
-        count
+        self.delete(region)
     }
 
     fn len(&self) -> usize {
-        self.markers.len()
+        self.asked_for().0.len()
     }
 
     fn frame(&self, around: &Around) -> Frame {
@@ -764,14 +545,7 @@ impl Solver for Mac {
     }
 
     fn diagnostics(&self) -> Vec<(&'static str, f64)> {
-        vec![
-            ("pressure iterations", self.pressure.report.iterations as f64),
-            ("pressure residual", self.pressure.report.residual),
-            ("viscosity iterations", self.viscosity.iterations as f64),
-            ("even iterations", self.even.iterations as f64),
-            ("divergence × step", self.greatest_divergence() * self.kick),
-            ("volume", self.volume()),
-        ]
+        self.numbers()
     }
 
     fn save(&self, out: &mut CheckpointWriter) -> std::io::Result<()> {
@@ -783,49 +557,7 @@ impl Solver for Mac {
     }
 }
 
-/// Gravity and uniform fields, m/s²: what pulls at bodies.
-fn steady(fields: &crate::fields::Fields) -> DVec3 {
-    let uniform = fields.forces.iter().map(|f| match f {
-        Force::Uniform(a) => *a,
-        _ => DVec3::ZERO,
-    });
-    fields.gravity + uniform.sum::<DVec3>()
-}
-
 impl Mac {
-    /// What markers beside bodies did not take on of the pressure's impulse, or took on besides, is the bodies'.
-    fn return_remainder(&mut self, cuts: &Cuts, around: &Around, kick: f64, dt: f64) {
-        let Mac { layout, liquid, u, before, immersed, bare, deposit, convection, .. } = self;
-        let (Some(immersed), Some(bare)) = (immersed, bare) else { return };
-        // There velocities are the grid's, not the markers'.
-        if *convection == Convection::SemiLagrangian {
-            return;
-        }
-        let gain = Gain {
-            layout,
-            bare,
-            cuts,
-            liquid,
-            state: around.solids.state(),
-            gravity: steady(around.fields),
-            before,
-            after: u,
-            markers: &deposit.faces,
-            mass: self.fluids[0].density * self.spacing.powi(3),
-            taken: if *convection == Convection::Flip { convect::PIC } else { 1.0 },
-        };
-        immersed.return_remainder(&gain, kick, dt);
-    }
-
-    /// Holds markers out of bodies.
-    fn push_out(&mut self, around: &Around, moved: Moved, dt: f64) {
-        let Mac { layout, markers, order, immersed, .. } = self;
-        if let Some(immersed) = immersed {
-            let travel = moved.rate * dt as f32 + 1.0 + (immersed.rate * dt) as f32;
-            immersed.push_out(layout, around.solids.state(), dt, order, markers, travel);
-        }
-    }
-
     /// The grid's velocities as they arrive with the flow (semi-Lagrangian).
     fn trace_back(&mut self, cuts: &Cuts, around: &Around, dt: f64) {
         let flow = Flow {

@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::Mac;
+use super::convect::wrapped;
 use super::cuts::Cuts;
 use super::extrapolate::{pad, spread};
 use super::transfer::{center_value_at, velocity_at};
@@ -16,21 +17,19 @@ impl Mac {
     /// Kinetic and potential energy of the markers, J.
     pub(super) fn energy(&self, around: &Around) -> f64 {
         let (m, g) = (&self.markers, around.fields.gravity);
-        let specific = |i: usize| {
+        let each = |i: usize| {
             let v = glam::Vec3::from(m.velocity[i]);
-            0.5 * f64::from(v.length_squared()) - g.dot(self.layout.world(m.x[i]))
+            let specific = 0.5 * f64::from(v.length_squared()) - g.dot(self.layout.world(m.x[i]));
+            f64::from(m.weight(i)) * self.fluids[usize::from(m.fluid[i])].density * specific
         };
-        let mass = |i: usize| self.fluids[usize::from(m.fluid[i])].density * self.spacing.powi(3);
-        let chunk = |c: usize| {
-            (c * CHUNK..((c + 1) * CHUNK).min(m.len())).map(|i| mass(i) * specific(i)).sum::<f64>()
-        };
-        let sums: Vec<f64> = (0..m.len().div_ceil(CHUNK)).into_par_iter().map(chunk).collect();
-        sums.iter().sum()
+        let chunks = (0..m.len().div_ceil(CHUNK)).into_par_iter();
+        let sums = chunks.map(|c| (c * CHUNK..((c + 1) * CHUNK).min(m.len())).map(each).sum::<f64>());
+        sums.collect::<Vec<_>>().iter().sum::<f64>() * self.apart.powi(3)
     }
 
     /// Markers with velocity, density, pressure, fluid and number.
     pub(super) fn show(&self, around: &Around) -> Frame {
-        let (layout, markers) = (&self.layout, &self.markers);
+        let (layout, (markers, _)) = (&self.layout, self.asked_for());
         let mut frame = Frame {
             spacing: self.spacing,
             support: 2.0 * self.spacing,
@@ -53,7 +52,9 @@ impl Mac {
             spread(layout, &self.known, &mut gain, 4);
             pad(layout, cuts, &mut gain);
         }
-        let velocity = markers.x.par_iter().zip(&markers.velocity).map(|(x, v)| {
+        let velocity = (0..markers.len()).into_par_iter().map(|i| {
+            let x = &markers.x[i];
+            let v = if markers.only_follow { self.velocity_of(x) } else { markers.velocity[i] };
             let g = velocity_at(layout, &gain, x);
             std::array::from_fn(|a| v[a] + share * g[a])
         });
@@ -73,6 +74,18 @@ impl Mac {
         add("fluid", FieldData::Byte(markers.fluid.clone()));
         add("id", FieldData::Int(markers.id.clone()));
         frame
+    }
+
+    /// Velocity of a marker that only follows, m/s: that of the flow where the last step took it from.
+    fn velocity_of(&self, x: &[f32; 3]) -> [f32; 3] {
+        let layout = &self.layout;
+        let here = velocity_at(layout, &self.u, x);
+        let from = std::array::from_fn(|a| {
+            let back = x[a] - here[a] * (self.last / layout.h[a]) as f32;
+            let n = layout.n[a] as f32;
+            if layout.periodic[a] { wrapped(back, n) } else { back.clamp(0.0, n) }
+        });
+        velocity_at(layout, &self.u, &from)
     }
 
     /// How full the cell of a marker is; 1 at the surface, where less than full is no error.

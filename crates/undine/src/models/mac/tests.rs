@@ -174,12 +174,12 @@ fn straight_cuts_of_a_square_have_their_exact_share() {
     assert!((open_share([-1.0, 1.0, 1.0, 3.0]) - 0.875).abs() < 1e-6);
 }
 
-fn splash(convection: &str, threads: usize, frames: u64, resume: bool) -> Frame {
+fn splash((convection, markers): (&str, usize), threads: usize, frames: u64, resume: bool) -> Frame {
     let text = format!(
         r#"
         time = {{ duration = 1, frame_rate = 20 }}
         domain = {{ min = [0, 0, 0], max = [1, 0.8, 0.4], periodic = [false, false, true], open = ["+y"] }}
-        model = {{ kind = "mac", spacing = 0.05, convection = "{convection}" }}
+        model = {{ kind = "mac", spacing = 0.05, convection = "{convection}", markers = {markers} }}
         [[fluid]]
         viscosity = 0.5
         shape = {{ box = {{ min = [0, 0, 0], max = [0.4, 0.5, 0.4] }} }}
@@ -205,58 +205,93 @@ fn splash(convection: &str, threads: usize, frames: u64, resume: bool) -> Frame 
 
 #[test]
 fn a_splash_is_the_same_on_any_number_of_threads_and_after_stop_and_resume() {
-    for convection in Convection::NAMES {
-        let plain = splash(convection, 1, 10, false);
+    // With four in a row most markers only follow.
+    let many = Convection::NAMES[0];
+    for scheme in Convection::NAMES.map(|c| (c, 2)).into_iter().chain([(many, 4)]) {
+        let plain = splash(scheme, 1, 10, false);
         assert!(plain.particles.len() > 7500);
-        assert!(plain == splash(convection, 3, 10, true), "{convection}");
+        assert!(plain == splash(scheme, 3, 10, true), "{scheme:?}");
     }
 }
 
 #[test]
 fn nothing_leaks_from_a_bowl_and_no_marker_is_lost() {
-    let mut world = world(
-        r#"
-        time = { duration = 1, frame_rate = 20 }
-        domain = { min = [0, 0, 0], max = [1, 1, 1] }
-        model = { kind = "mac", spacing = 0.05 }
-        [[fluid]]
-        shape = { sphere = { center = [0.4, 0.55, 0.5], radius = 0.22 } }
-        velocity = [2, -1, 0]
-        [[boundary]]
-        inside = "hollow"
-        shape = { sphere = { center = [0.5, 0.5, 0.5], radius = 0.42 } }
-        [[probe]]
-        kind = "leaks"
-        "#,
-    );
-    let count = world.len();
-    for _ in 0..20 {
-        world.advance_frame().unwrap();
+    for markers in [2, 4] {
+        let mut world = world(&format!(
+            r#"
+            time = {{ duration = 1, frame_rate = 20 }}
+            domain = {{ min = [0, 0, 0], max = [1, 1, 1] }}
+            model = {{ kind = "mac", spacing = 0.05, markers = {markers} }}
+            [[fluid]]
+            shape = {{ sphere = {{ center = [0.4, 0.55, 0.5], radius = 0.22 }} }}
+            velocity = [2, -1, 0]
+            [[boundary]]
+            inside = "hollow"
+            shape = {{ sphere = {{ center = [0.5, 0.5, 0.5], radius = 0.42 }} }}
+            [[probe]]
+            kind = "leaks"
+            "#
+        ));
+        let count = world.len();
+        for _ in 0..20 {
+            world.advance_frame().unwrap();
+        }
+        assert_eq!(world.len(), count);
+        let probes = crate::probe::Probes::new(world.scene());
+        let leaks = probes.measure(&world.frame())[0];
+        assert_eq!(leaks, 0.0, "{markers} markers along an edge");
     }
-    assert_eq!(world.len(), count);
-    let probes = crate::probe::Probes::new(world.scene());
-    let leaks = probes.measure(&world.frame())[0];
-    assert_eq!(leaks, 0.0);
 }
 
 #[test]
 fn markers_that_flow_over_an_open_side_are_gone() {
-    let mut world = world(
-        r#"
-        time = { duration = 1, frame_rate = 20 }
-        domain = { min = [0, 0, 0], max = [1, 0.5, 0.25], open = ["+x"] }
-        model = { kind = "mac", spacing = 0.0625 }
-        [[fluid]]
-        shape = { box = { min = [0.5, 0, 0], max = [1, 0.4, 0.25] } }
-        "#,
-    );
-    let count = world.len();
-    for _ in 0..20 {
-        world.advance_frame().unwrap();
+    for markers in [2, 4] {
+        let mut world = world(&format!(
+            r#"
+            time = {{ duration = 1, frame_rate = 20 }}
+            domain = {{ min = [0, 0, 0], max = [1, 0.5, 0.25], open = ["+x", "+z"] }}
+            model = {{ kind = "mac", spacing = 0.0625, markers = {markers} }}
+            [[fluid]]
+            shape = {{ box = {{ min = [0.5, 0, 0], max = [1, 0.4, 0.25] }} }}
+            "#
+        ));
+        let count = world.len();
+        for _ in 0..20 {
+            world.advance_frame().unwrap();
+        }
+        assert!(world.len() < count / 2, "{} of {count} are left", world.len());
+        let frame = world.frame();
+        assert!(frame.particles.position.iter().all(|p| p[0] <= 1.0 && p[2] <= 0.25));
     }
-    assert!(world.len() < count / 2, "{} of {count} are left", world.len());
-    let frame = world.frame();
-    assert!(frame.particles.position.iter().all(|p| p[0] <= 1.0));
+}
+
+#[test]
+fn markers_that_only_follow_go_where_the_others_go() {
+    let run = |markers: usize, stop: usize| {
+        let mut world = world(
+            &POOL
+                .replace("max = [1, 0.53, 0.5]", "max = [0.375, 0.75, 0.5]")
+                .replace("spacing = 0.0625", &format!("spacing = 0.0625, markers = {markers}")),
+        );
+        for _ in 0..stop {
+            world.advance_frame().unwrap();
+        }
+        let frame = world.frame();
+        let mean = |of: &[[f32; 3]]| {
+            of.iter().map(|p| glam::Vec3::from(*p).as_dvec3()).sum::<DVec3>() / of.len() as f64
+        };
+        (
+            mean(&frame.particles.position),
+            mean(frame.particles.vector("velocity").unwrap()),
+            frame.particles.len(),
+        )
+    };
+    for stop in [0, 4, 10] {
+        let (few, many) = (run(2, stop), run(4, stop));
+        assert_eq!(many.2, 8 * few.2);
+        assert!(few.0.distance(many.0) < 0.01, "{} and {}", few.0, many.0);
+        assert!(few.1.distance(many.1) < 0.1, "{} and {}", few.1, many.1);
+    }
 }
 
 #[test]

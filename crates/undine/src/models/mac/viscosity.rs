@@ -85,7 +85,9 @@ impl Thick<'_> {
         let (cuts, h) = (self.cuts, self.layout.h[b] as f32);
         let mu = self.mu(a, i);
         let scale = self.liquid.lightness[a][i] / (h * h);
-        match cuts.behind[a][j] {
+        // Beyond an open side there is nothing.
+        let Some(behind) = cuts.behind[a].get(j) else { return Link::Free };
+        match behind {
             Behind::Open if self.known.0[a][j] => Link::Face(0.5 * (mu + self.mu(a, j)) * scale),
             Behind::Open => Link::Free,
             // Along its own axis a wall's face is where the wall is, and its speed is known.
@@ -127,6 +129,14 @@ impl Thick<'_> {
         }
     }
 
+    /// Whether a face, of the domain, is amid others of the only fluid.
+    #[inline(always)]
+    fn is_plain(&self, a: usize, i: usize) -> bool {
+        let (known, behind) = (&self.known.0[a], &self.cuts.behind[a]);
+        let is_face = |j: usize| known.get(j) == Some(&true) && behind[j] == Behind::Open;
+        self.liquid.mixture.is_empty() && self.layout.stride.iter().all(|s| is_face(i - s) && is_face(i + s))
+    }
+
     /// Whether viscosity acts on a face: it has a velocity, and liquid beside it.
     #[inline(always)]
     fn acts(&self, a: usize, i: usize) -> bool {
@@ -141,6 +151,7 @@ impl Viscosity {
     /// A step that is stable up to [`explicit_limit`].
     pub fn explicit(&mut self, thick: &Thick, u: &mut Faces, dt: f64) {
         let layout = thick.layout;
+        let per_area = layout.h.map(|h| thick.nu / (h * h) as f32);
         for a in 0..3 {
             let rows = layout.face_rows(a);
             self.next.clone_from(&u[a]);
@@ -154,6 +165,14 @@ impl Viscosity {
                                 continue;
                             }
                             let mut sum = 0.0;
+                            if thick.is_plain(a, i) {
+                                for b in 0..3 {
+                                    let s = layout.stride[b];
+                                    sum += per_area[b] * ((old[i - s] - old[i]) + (old[i + s] - old[i]));
+                                }
+                                next[i - plane * layout.plane()] += dt as f32 * sum;
+                                continue;
+                            }
                             for b in 0..3 {
                                 let s = layout.stride[b];
                                 for j in [i - s, i + s] {

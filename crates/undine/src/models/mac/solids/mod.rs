@@ -158,8 +158,8 @@ impl Immersed {
         (own.dot(gravity) / (state.bodies[body].mass * dt * g2)).clamp(0.0, 1.0)
     }
 
-    /// Follows the bodies: cuts the grid, which walls alone cut as in `bare`.
-    pub fn follow(&mut self, layout: &Layout, bare: &Cuts, solids: &Solids) -> Cuts {
+    /// Follows the bodies: cuts the grid, which walls alone cut as in `bare`. `old` cuts are written over.
+    pub fn follow(&mut self, layout: &Layout, bare: &Cuts, solids: &Solids, old: Cuts) -> Cuts {
         let state = solids.state();
         if self.rest.len() != state.len() {
             self.settle(state);
@@ -169,7 +169,7 @@ impl Immersed {
             .fold(0.0, f64::max);
         let mut shape = std::mem::take(&mut self.shape);
         shape.find_corners(self, layout, state, &state.position);
-        let mut cuts = bare.with_solids(layout, &shape.corners, &shape.round);
+        let mut cuts = bare.with_solids(layout, &shape.corners, &shape.round, old);
         shape.find_faces(self, layout, state, bare, &mut cuts);
         self.shape = shape;
         cuts

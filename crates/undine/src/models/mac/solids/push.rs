@@ -4,6 +4,7 @@ use glam::Vec3;
 use rayon::prelude::*;
 
 use super::Immersed;
+use super::shape::Shape;
 use crate::models::mac::layout::Layout;
 use crate::state::markers::{Markers, Order};
 use crate::state::springs::Springs;
@@ -43,8 +44,6 @@ impl Immersed {
         let ahead: Vec<_> = state.position.iter().zip(&self.middle).map(|(x, v)| *x + *v * dt).collect();
         let mut shape = std::mem::take(&mut self.shape);
         shape.find_corners(self, layout, state, &ahead);
-        let h = glam::DVec3::from(layout.h).as_vec3();
-        let n = Vec3::from(layout.n.map(|n| n as f32));
         let mut parts = Vec::new();
         let (mut rest, mut done) = (&mut markers.x[..], 0);
         for (from, to) in spans {
@@ -55,20 +54,30 @@ impl Immersed {
         }
         parts.into_par_iter().for_each(|part| {
             for x in part {
-                // Twice, since distances are not exact where bodies have edges.
-                for _ in 0..2 {
-                    if !(0..3).all(|a| x[a] >= 0.0 && x[a] <= n[a]) {
-                        break;
-                    }
-                    let (distance, normal) = shape.distance(layout, x);
-                    if distance >= 0.0 {
-                        break;
-                    }
-                    let out = normal * (HAIR * h - Vec3::splat(distance)) / h;
-                    *x = (Vec3::from(*x) + out).clamp(Vec3::ZERO, n).to_array();
-                }
+                shape.push_out(layout, x);
             }
         });
         self.shape = shape;
+    }
+}
+
+impl Shape {
+    /// Puts a marker that is in a body to its surface.
+    #[inline(always)]
+    pub fn push_out(&self, layout: &Layout, x: &mut [f32; 3]) {
+        let h = glam::DVec3::from(layout.h).as_vec3();
+        let n = Vec3::from(layout.n.map(|n| n as f32));
+        // Twice, since distances are not exact where bodies have edges.
+        for _ in 0..2 {
+            if !(0..3).all(|a| x[a] >= 0.0 && x[a] <= n[a]) {
+                return;
+            }
+            let (distance, normal) = self.distance(layout, x);
+            if distance >= 0.0 {
+                return;
+            }
+            let out = normal * (HAIR * h - Vec3::splat(distance)) / h;
+            *x = (Vec3::from(*x) + out).clamp(Vec3::ZERO, n).to_array();
+        }
     }
 }

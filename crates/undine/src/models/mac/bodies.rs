@@ -1,0 +1,86 @@
+//! Where mass-spring bodies take part in a step.
+
+use super::Mac;
+use super::convect::{self, Moved};
+use super::cuts::Cuts;
+use super::forces::steady;
+use super::solids::couple::Dip;
+use super::solids::elastic::{self, Field};
+use super::solids::remainder::Gain;
+use crate::models::Around;
+use crate::scene::Convection;
+
+impl Mac {
+    /// Makes the velocities keep volume. `dt` is the step of the bodies, s.
+    pub(super) fn project(&mut self, cuts: &mut Cuts, around: &Around, kick: f64, dt: f64) {
+        let Mac { layout, liquid, u, pressure, immersed, bare, .. } = self;
+        match (immersed, bare) {
+            (Some(immersed), Some(bare)) => {
+                let state = around.solids.state();
+                let gravity = steady(around.fields);
+                let dip = Dip { layout, bare, liquid, state, gravity, dt };
+                pressure.assemble(layout, cuts, liquid, immersed.shape.mobility());
+                immersed.project(&dip, cuts, pressure, u, [self.kick, kick]);
+            }
+            _ => {
+                pressure.assemble(layout, cuts, liquid, None);
+                pressure.project(layout, cuts, liquid, u, [self.kick, kick]);
+            }
+        }
+        self.kick = kick;
+    }
+
+    /// The paper's force between markers and nodes.
+    pub(super) fn interact(&mut self, around: &Around, kick: f64) {
+        let Mac { layout, markers, order, u, deposit, liquid, elastic, convection, .. } = self;
+        let Some((elastic, forces)) = elastic else { return };
+        let volume = self.spacing.powi(3);
+        let (density, cell) = (self.fluids[0].density, layout.volume());
+        let carried = *convection != Convection::SemiLagrangian;
+        let mass = |a: usize, i: usize| {
+            let held = if carried {
+                f64::from(deposit.faces[a][i][1]) * volume
+            } else {
+                f64::from(0.5 * (liquid.fill[i] + liquid.fill[i - layout.stride[a]])) * cell
+            };
+            density * held.max(0.05 * cell)
+        };
+        let field = Field { layout, state: around.solids.state(), markers, order, u, volume };
+        let on_cells;
+        (*forces, on_cells) = elastic.act(&field);
+        elastic::push(layout, &on_cells, mass, kick, u);
+    }
+
+    /// What markers beside bodies did not take on of the pressure's impulse, or took on besides, is the bodies'.
+    pub(super) fn return_remainder(&mut self, cuts: &Cuts, around: &Around, kick: f64, dt: f64) {
+        let Mac { layout, liquid, u, before, immersed, bare, deposit, convection, .. } = self;
+        let (Some(immersed), Some(bare)) = (immersed, bare) else { return };
+        // There velocities are the grid's, not the markers'.
+        if *convection == Convection::SemiLagrangian {
+            return;
+        }
+        let gain = Gain {
+            layout,
+            bare,
+            cuts,
+            liquid,
+            state: around.solids.state(),
+            gravity: steady(around.fields),
+            before,
+            after: u,
+            markers: &deposit.faces,
+            mass: self.fluids[0].density * self.apart.powi(3),
+            taken: if *convection == Convection::Flip { convect::PIC } else { 1.0 },
+        };
+        immersed.return_remainder(&gain, kick, dt);
+    }
+
+    /// Holds markers out of bodies.
+    pub(super) fn push_out(&mut self, around: &Around, moved: Moved, dt: f64) {
+        let Mac { layout, markers, order, immersed, .. } = self;
+        if let Some(immersed) = immersed {
+            let travel = moved.rate * dt as f32 + 1.0 + (immersed.rate * dt) as f32;
+            immersed.push_out(layout, around.solids.state(), dt, order, markers, travel);
+        }
+    }
+}

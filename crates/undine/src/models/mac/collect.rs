@@ -1,0 +1,89 @@
+//! What the grid learns from markers.
+
+use rayon::prelude::*;
+
+use super::cuts::Cuts;
+use super::extrapolate::{pad, spread};
+use super::transfer::{Deposit, sum_property};
+use super::{LEAST_MASS, Mac};
+use crate::scene::Convection;
+use crate::state::markers::{Markers, Order};
+
+impl Mac {
+    /// Sums markers, finds the liquid and, where markers carry velocities, the grid's.
+    pub(super) fn markers_to_grid(&mut self, cuts: &Cuts) {
+        let carried = self.convection != Convection::SemiLagrangian;
+        let first = self.fluids[0].density;
+        let density: Vec<f32> = self.fluids.iter().map(|f| (f.density / first) as f32).collect();
+        let Mac { layout, markers, order, deposit, liquid, .. } = self;
+        if self.convection == Convection::Flip {
+            // Velocities are in order already.
+            order.order.par_iter_mut().enumerate().for_each(|(i, o)| *o = i as u32);
+        }
+        deposit.sum(layout, markers, order, &density, carried);
+        liquid.find(layout, cuts, &deposit.cells, self.full as f32);
+        self.is_closed = liquid.is_closed(layout, cuts);
+        if let (Some(immersed), Some(bare)) = (&self.immersed, &self.bare) {
+            immersed.wet_inside(layout, bare, cuts, liquid);
+        }
+        if self.fluids.len() > 1 {
+            let of: Vec<[f32; 2]> =
+                self.fluids.iter().zip(&density).map(|(f, d)| [*d, f.viscosity as f32]).collect();
+            sum_property(layout, markers, order, &of, &mut self.mixed);
+            liquid.weigh(layout, &self.mixed, &deposit.cells);
+        }
+        if carried {
+            let faces = &deposit.faces;
+            self.known.find(layout, cuts, |a, i| faces[a][i][1] > LEAST_MASS);
+            let known = &self.known;
+            for a in 0..3 {
+                self.u[a].par_iter_mut().enumerate().with_min_len(4096).for_each(|(i, u)| {
+                    let [momentum, mass] = faces[a][i];
+                    *u = if known.0[a][i] && mass > LEAST_MASS && cuts.open[a][i] > 0.0 {
+                        momentum / mass
+                    } else {
+                        0.0
+                    };
+                });
+            }
+        } else {
+            self.take_fresh(cuts, &density);
+            let (layout, cells) = (&self.layout, &self.deposit.cells);
+            self.known.find(layout, cuts, |a, i| cells[i] > 0.0 || cells[i - layout.stride[a]] > 0.0);
+        }
+        // Faces of wet cells that no marker reached.
+        if carried {
+            spread(&self.layout, &self.known, &mut self.u, 2);
+        }
+        pad(&self.layout, cuts, &mut self.u);
+        for (before, u) in self.before.iter_mut().zip(&self.u) {
+            before.clone_from(u);
+        }
+    }
+
+    /// Velocities of new markers, which the grid does not know yet (semi-Lagrangian).
+    fn take_fresh(&mut self, cuts: &Cuts, density: &[f32]) {
+        if self.fresh.is_empty() {
+            return;
+        }
+        let mut order = Order::default();
+        order.find(&self.fresh.x, self.layout.n);
+        order.apply(&mut self.fresh);
+        let mut deposit = Deposit::default();
+        deposit.sum(&self.layout, &self.fresh, &order, density, true);
+        for a in 0..3 {
+            let (u, faces) = (&mut self.u[a], &deposit.faces[a]);
+            let (full, known) = (self.full as f32, &self.known.0);
+            u.par_iter_mut().enumerate().with_min_len(4096).for_each(|(i, u)| {
+                let [momentum, mass] = faces[i];
+                if mass > LEAST_MASS && cuts.open[a][i] > 0.0 {
+                    // As far as the new ones fill the face's surroundings; where nothing was, all.
+                    let share =
+                        if known[a].get(i) == Some(&true) { (2.0 * mass / full).min(1.0) } else { 1.0 };
+                    *u += share * (momentum / mass - *u);
+                }
+            });
+        }
+        self.fresh = Markers { has_weight: self.fresh.has_weight, ..Markers::default() };
+    }
+}

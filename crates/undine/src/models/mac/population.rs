@@ -1,0 +1,141 @@
+//! Markers that come and go.
+
+use glam::DVec3;
+use rayon::prelude::*;
+
+use super::Mac;
+use super::tracers::condense;
+use crate::models::Birth;
+use crate::scene::Convection;
+use crate::state::markers::{Markers, Order};
+
+impl Mac {
+    /// The markers that a scene asked for, and their order.
+    pub(super) fn asked_for(&self) -> (&Markers, &Order) {
+        match &self.tracers {
+            Some(tracers) => (&tracers.markers, &tracers.order),
+            None => (&self.markers, &self.order),
+        }
+    }
+
+    /// Adds markers inside the domain; returns how many those are.
+    pub(super) fn add(&mut self, births: &[Birth]) -> usize {
+        let inside: Vec<Birth> = births.iter().filter_map(|b| self.held(b)).collect();
+        let Some(tracers) = &mut self.tracers else {
+            self.markers.reserve_exact(if self.markers.is_empty() { inside.len() } else { 0 });
+            for b in &inside {
+                self.add_one(b, 1.0);
+            }
+            self.stale = true;
+            return inside.len();
+        };
+        if tracers.markers.is_empty() {
+            tracers.markers.reserve_exact(inside.len());
+        }
+        for b in &inside {
+            let x = self.layout.local(b.position).as_vec3().to_array();
+            tracers.markers.push(x, [0.0; 3], b.fluid as u8);
+        }
+        tracers.sort(&self.layout);
+        let ratio = tracers.ratio;
+        let blocks = self.layout.h[0] / (ratio as f64 * self.spacing);
+        for (b, weight) in condense(&self.layout, &inside, ratio, blocks.round().max(1.0)) {
+            self.add_one(&b, weight);
+        }
+        self.stale = true;
+        inside.len()
+    }
+
+    /// A marker as it lies in the domain, if it does.
+    fn held(&self, b: &Birth) -> Option<Birth> {
+        let layout = &self.layout;
+        let mut x = layout.local(b.position);
+        for a in 0..3 {
+            if layout.periodic[a] {
+                x[a] = x[a].rem_euclid(layout.n[a] as f64);
+            }
+        }
+        let n = DVec3::from(layout.n.map(|n| n as f64));
+        let inside = x.cmpge(DVec3::ZERO).all() && x.cmple(n).all();
+        let position = layout.min + x * DVec3::from(layout.h);
+        inside.then(|| Birth { position, ..b.clone() })
+    }
+
+    fn add_one(&mut self, b: &Birth, weight: f32) {
+        let n = glam::Vec3::from(self.layout.n.map(|n| n as f32));
+        let x = self.layout.local(b.position).as_vec3().clamp(glam::Vec3::ZERO, n).to_array();
+        let velocity = b.velocity.as_vec3().to_array();
+        self.markers.push_weighted(x, velocity, b.fluid as u8, weight);
+        if self.convection == Convection::SemiLagrangian {
+            self.fresh.push_weighted(x, velocity, b.fluid as u8, weight);
+        }
+        let rate = (b.velocity / DVec3::from(self.layout.h)).abs().max_element();
+        self.rate = self.rate.max(rate);
+    }
+
+    /// Whether a marker is nearer to a place than that, m.
+    pub(super) fn is_occupied(&self, place: DVec3, distance: f64) -> bool {
+        let (markers, order) = self.asked_for();
+        let layout = &self.layout;
+        let x = layout.local(place);
+        let reach = DVec3::splat(distance) / DVec3::from(layout.h);
+        let (low, high) = ((x - reach).floor(), (x + reach).floor());
+        if order.start.is_empty() || !low.is_finite() || (high - low).max_element() > 64.0 {
+            return false;
+        }
+        let cell = |c: f64, a: usize| {
+            let (c, n) = (c as i64, layout.n[a] as i64);
+            if layout.periodic[a] { Some(c.rem_euclid(n)) } else { (0..n).contains(&c).then_some(c) }
+        };
+        let span = |a: usize| (low[a] as i64..=high[a] as i64).filter_map(move |c| cell(c as f64, a));
+        span(2).any(|z| {
+            span(1).any(|y| {
+                span(0).any(|x| {
+                    let c = x as usize + layout.n[0] * (y as usize + layout.n[1] * z as usize);
+                    let range = order.start[c] as usize..order.start[c + 1] as usize;
+                    order.order[range].iter().any(|i| {
+                        let mut d = layout.world(markers.x[*i as usize]) - place;
+                        for a in (0..3).filter(|a| layout.periodic[*a]) {
+                            let length = layout.h[a] * layout.n[a] as f64;
+                            d[a] -= (d[a] / length).round() * length;
+                        }
+                        d.length_squared() < distance * distance
+                    })
+                })
+            })
+        })
+    }
+
+    /// Deletes markers in a region; returns how many of those that the scene asked for.
+    pub(super) fn delete(&mut self, region: &(dyn Fn(DVec3) -> bool + Sync)) -> usize {
+        let layout = &self.layout;
+        let go = |markers: &mut Markers| {
+            let gone: Vec<bool> = markers.x.par_iter().map(|x| region(layout.world(*x))).collect();
+            if gone.contains(&true) { markers.retain(|i| !gone[i]) } else { 0 }
+        };
+        let mut count = go(&mut self.markers);
+        if count > 0 {
+            self.order.find(&self.markers.x, layout.n);
+            self.stale = false;
+        }
+        if let Some(tracers) = &mut self.tracers {
+            count = go(&mut tracers.markers);
+            if count > 0 {
+                tracers.sort(layout);
+            }
+        }
+        count
+    }
+
+    /// Deletes markers that left through open sides.
+    pub(super) fn delete_gone(&mut self) {
+        keep_inside(&mut self.markers, self.layout.n);
+    }
+}
+
+/// Deletes markers outside the domain.
+pub(super) fn keep_inside(markers: &mut Markers, n: [usize; 3]) {
+    let inside = |x: &[f32; 3]| (0..3).all(|a| x[a] >= 0.0 && x[a] <= n[a] as f32);
+    let inside: Vec<bool> = markers.x.par_iter().map(inside).collect();
+    markers.retain(|i| inside[i]);
+}

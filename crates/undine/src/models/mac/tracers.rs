@@ -1,0 +1,371 @@
+//! Markers that only follow.
+//!
+//! A scene may ask for many markers a cell, to see the surface finely. Momentum needs no more than a few: of those, each
+//! stands for several and carries their velocity ([`condense`]), and all that the grid is told comes from them. The many
+//! have a place and nothing else, as in the paper, and move with the flow.
+
+use glam::Vec4;
+use rayon::prelude::*;
+
+use super::convect::{Flow, Reach, load, near_body, store};
+use super::lattice::Lattice;
+#[cfg(target_arch = "x86_64")]
+use super::lattice::wide::Wide;
+use super::lattice::{Plain, Read, beside};
+use super::layout::Layout;
+use super::solids::shape::Shape;
+use super::transfer::velocity_at;
+use crate::models::Birth;
+use crate::state::markers::{BLOCK, Markers, Order};
+
+/// Steps after which they are put in the order of cells again: for the cache's sake alone.
+const SORT: u32 = 8;
+/// Planes of displacements that a thread finds at a time.
+const PLANES: usize = 8;
+/// Fourth component of a displacement where markers need care: at walls and bodies, and where no flow was found.
+const CARE: f32 = -1.0;
+const UNKNOWN: f32 = -1e3;
+/// Farthest from the marker it is put back to, × distance of markers that carry.
+const BACK: f32 = 0.2;
+
+/// Markers that only follow.
+#[derive(Clone, Debug, Default)]
+pub struct Tracers {
+    /// They.
+    pub markers: Markers,
+    /// Their order by cells, as of when it was last found.
+    pub order: Order,
+    /// Steps since.
+    pub age: u32,
+    /// Whether the order is to be found after every step.
+    pub always: bool,
+    /// How many stand in a row for one that carries.
+    pub ratio: usize,
+    /// Displacements of a step, in cells.
+    shift: Lattice,
+}
+
+/// How many markers in a row one that carries may stand for, where `edge` are along the edge of a cell: so many that two are left.
+pub fn ratio(edge: usize) -> usize {
+    if edge >= 4 && edge.is_multiple_of(2) { edge / 2 } else { 1 }
+}
+
+/// Markers that carry velocities for `births`, of which `1 / size` cells in a row come together: place in cells, velocity,
+/// fluid, and how much of such a block they fill.
+pub fn condense(layout: &Layout, births: &[Birth], ratio: usize, size: f64) -> Vec<(Birth, f32)> {
+    let block = |b: &Birth| {
+        let c = (layout.local(b.position) * size).floor();
+        // Along x first, as cells go.
+        [c.z, c.y, c.x].map(|c| c as i64)
+    };
+    let mut sorted: Vec<([i64; 3], usize, u32)> =
+        births.iter().enumerate().map(|(i, b)| (block(b), b.fluid, i as u32)).collect();
+    sorted.par_sort_unstable();
+    let full = (ratio * ratio * ratio) as f64;
+    sorted
+        .chunk_by(|a, b| (a.0, a.1) == (b.0, b.1))
+        .map(|group| {
+            let n = group.len() as f64;
+            let sum = |of: fn(&Birth) -> glam::DVec3| {
+                group.iter().map(|g| of(&births[g.2 as usize])).sum::<glam::DVec3>() / n
+            };
+            let birth =
+                Birth { position: sum(|b| b.position), velocity: sum(|b| b.velocity), fluid: group[0].1 };
+            (birth, (n / full) as f32)
+        })
+        .collect()
+}
+
+/// What tracers look at beside the flow.
+#[derive(Clone, Copy)]
+pub struct Sight<'a> {
+    /// Markers that carry.
+    pub carriers: &'a Markers,
+    /// How many of those are about each cell.
+    pub cells: &'a [f32],
+    /// Bodies in the liquid, where they will be.
+    pub bodies: Option<&'a Shape>,
+    /// Distance between markers that carry, cells.
+    pub apart: f32,
+}
+
+impl Tracers {
+    /// None yet; `ratio` in a row stand for one that carries. `always` keeps them in order after every step.
+    pub fn new(ratio: usize, always: bool) -> Self {
+        let markers = Markers { only_follow: true, ..Markers::default() };
+        Tracers { markers, ratio, always, ..Tracers::default() }
+    }
+
+    /// Moves them with the flow; says whether any left through an open side.
+    pub fn follow(&mut self, flow: &Flow, sight: Sight) -> bool {
+        let reach = flow.reach();
+        self.find_shift(flow, sight, reach);
+        let Tracers { markers, shift, .. } = self;
+        let blocks = markers.x.par_chunks_mut(BLOCK).zip(markers.id.par_chunks(BLOCK));
+        let shift = &*shift;
+        blocks
+            .map(|(x, id)| {
+                #[cfg(target_arch = "x86_64")]
+                if shift.is_wide() {
+                    // SAFETY: the processor has the features.
+                    return unsafe { move_wide(flow, sight, shift, x, id) };
+                }
+                move_with::<Plain>(flow, sight, shift, x, id)
+            })
+            .reduce(|| false, |a, b| a | b)
+    }
+
+    /// Finds how far the step moves each point of a lattice where markers are.
+    fn find_shift(&mut self, flow: &Flow, sight: Sight, reach: Reach) {
+        let layout = flow.layout;
+        let [nx, ny, _] = layout.n.map(|n| 2 * n + 1);
+        let [around_y, around_z] = reach.middle.map(|r| 2 * r as isize);
+        let points = self.shift.all(layout);
+        points.par_chunks_mut(PLANES * nx * ny).enumerate().for_each_init(
+            Lattice::default,
+            |drift, (c, planes)| {
+                let first = c * PLANES;
+                let (low, high) = (first as isize, (first + planes.len() / (nx * ny)) as isize);
+                // One more on either side, since a lattice holds at least a cell.
+                drift.take(
+                    layout,
+                    flow.drift,
+                    -around_y..ny as isize + around_y,
+                    low - 1 - around_z..high + 1 + around_z,
+                );
+                let mut seen = vec![Seen::default(); layout.dims[0]];
+                for (r, row) in planes.chunks_exact_mut(nx).enumerate() {
+                    let (j, k) = (r % ny, first + r / ny);
+                    look(flow, sight, j, k, &mut seen);
+                    #[cfg(target_arch = "x86_64")]
+                    if drift.is_wide() {
+                        // SAFETY: the processor has the features.
+                        unsafe { shift_row_wide(flow, drift, (j, k), &seen, row) };
+                        continue;
+                    }
+                    shift_row::<Plain>(flow, drift, (j, k), &seen, row);
+                }
+            },
+        );
+    }
+
+    /// Takes note of a step, and finds the order again when it is time or `must` says so.
+    pub fn rest(&mut self, layout: &Layout, must: bool) {
+        self.age += 1;
+        if must || self.always || self.age >= SORT {
+            self.sort(layout);
+        }
+    }
+
+    /// Puts them in the order of cells.
+    pub fn sort(&mut self, layout: &Layout) {
+        self.order.find(&self.markers.x, layout.n);
+        self.order.apply(&mut self.markers);
+        // They are in order now.
+        self.order.order.par_iter_mut().enumerate().with_min_len(4096).for_each(|(i, o)| *o = i as u32);
+        self.age = 0;
+    }
+}
+
+/// What is in a cell.
+#[derive(Clone, Copy, Default)]
+struct Seen {
+    /// Whether markers that carry are about.
+    wet: bool,
+    /// Distance of its corners from walls and bodies, m.
+    clear: f32,
+}
+
+impl Seen {
+    #[inline(always)]
+    fn and(self, o: Seen) -> Seen {
+        Seen { wet: self.wet | o.wet, clear: self.clear.min(o.clear) }
+    }
+}
+
+/// What is in the cells along a row of points.
+fn look(flow: &Flow, sight: Sight, j: usize, k: usize, seen: &mut [Seen]) {
+    let layout = flow.layout;
+    seen.fill(Seen { wet: false, clear: f32::INFINITY });
+    let inside = |i: usize, b: usize| beside(i, false).map(|c| c.clamp(1, layout.n[b]));
+    let ([y0, y1], [z0, z1]) = (inside(j, 1), inside(k, 2));
+    for y in y0..=y1 {
+        for z in z0..=z1 {
+            let first = y * layout.stride[1] + z * layout.stride[2];
+            let cells = &sight.cells[first..][..layout.dims[0]];
+            for (seen, cells) in seen.iter_mut().zip(cells) {
+                seen.wet |= *cells > 0.0;
+            }
+            let walls = flow.cuts.has_bodies().then_some(&flow.cuts.clear);
+            for clear in walls.into_iter().chain(sight.bodies.map(|shape| &shape.corners)) {
+                for (seen, clear) in seen.iter_mut().zip(&clear[first..]) {
+                    seen.clear = seen.clear.min(*clear);
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn scale(flow: &Flow) -> Vec4 {
+    let [x, y, z] = flow.layout.h.map(|h| (flow.dt / h) as f32);
+    Vec4::new(x, y, z, 0.0)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn shift_row_wide(flow: &Flow, drift: &Lattice, at: (usize, usize), seen: &[Seen], row: &mut [Vec4]) {
+    shift_row::<Wide>(flow, drift, at, seen, row);
+}
+
+#[inline(always)]
+fn shift_row<'a, R: Read<'a>>(
+    flow: &Flow,
+    drift: &'a Lattice,
+    (j, k): (usize, usize),
+    seen: &[Seen],
+    row: &mut [Vec4],
+) {
+    let read = R::new(drift);
+    let scale = scale(flow);
+    let longest = flow.layout.longest() as f32;
+    for (i, shift) in row.iter_mut().enumerate() {
+        let [a, b] = beside(i, false);
+        let about = seen[a].and(seen[b]);
+        if !about.wet {
+            *shift = Vec4::new(0.0, 0.0, 0.0, UNKNOWN);
+            continue;
+        }
+        let at = Vec4::new(0.5 * i as f32, 0.5 * j as f32, 0.5 * k as f32, 0.0);
+        let mut middle = at + 0.5 * scale * drift.point(i, j as isize, k as isize);
+        if flow.layout.periodic[0] {
+            middle.x = middle.x.rem_euclid(flow.layout.n[0] as f32);
+        }
+        let to = scale * read.at(middle);
+        // Markers between points go no farther than the farthest of these, which looks at their cell too.
+        let way = longest * to.abs().max_element();
+        let care = about.clear < near_body(flow.layout, way);
+        *shift = Vec4::new(to.x, to.y, to.z, if care { CARE } else { 0.0 });
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn move_wide(flow: &Flow, sight: Sight, shift: &Lattice, x: &mut [[f32; 3]], id: &[u32]) -> bool {
+    move_with::<Wide>(flow, sight, shift, x, id)
+}
+
+#[inline(always)]
+fn move_with<'a, R: Read<'a>>(
+    flow: &Flow,
+    sight: Sight,
+    shift: &'a Lattice,
+    x: &mut [[f32; 3]],
+    id: &[u32],
+) -> bool {
+    let read = R::new(shift);
+    let [mut low, high] = flow.free();
+    low.w = 1e-6 * CARE;
+    let mut left = false;
+    for (x, id) in x.iter_mut().zip(id) {
+        let at = load(x);
+        let to = at + read.at(at);
+        if (to.cmpge(low) & to.cmple(high)).all() {
+            *x = store(to);
+        } else {
+            left |= careful(flow, sight, x, to, *id);
+        }
+    }
+    left
+}
+
+/// Moves a marker that may meet a wall, a body or a side of the domain, or that the liquid has left. Says whether it is gone.
+#[cold]
+fn careful(flow: &Flow, sight: Sight, x: &mut [f32; 3], to: Vec4, id: u32) -> bool {
+    let (mut at, mut to, known) = (*x, store(to), to.w > 1.01 * CARE);
+    if !known {
+        // Between points some of which no flow was found for.
+        let here = velocity_at(flow.layout, flow.drift, &at);
+        if here == [0.0; 3] && sight.is_dry(flow.layout, &at) {
+            let Some(back) = sight.back(id) else { return false };
+            (at, to) = back;
+        } else {
+            to = flow.ahead(at, here);
+        }
+    }
+    if !to.iter().all(|t| t.is_finite()) {
+        return false;
+    }
+    let (place, left) = flow.kept(at, to, &mut [0.0; 3]);
+    *x = place;
+    if let Some(shape) = sight.bodies {
+        shape.push_out(flow.layout, x);
+    }
+    left
+}
+
+impl Sight<'_> {
+    /// Whether no marker that carries is about.
+    fn is_dry(&self, layout: &Layout, x: &[f32; 3]) -> bool {
+        let cell = std::array::from_fn(|a| (x[a] as usize).min(layout.n[a] - 1));
+        self.cells[layout.at(cell)] <= 0.0
+    }
+
+    /// Where a marker goes on that the liquid went away from: from one that carries to a place beside it. Which one, its
+    /// number says.
+    fn back(&self, id: u32) -> Option<([f32; 3], [f32; 3])> {
+        let mut state = id.wrapping_mul(0x9E37_79B9) | 1;
+        let mut random = || {
+            state ^= state << 13;
+            state ^= state >> 17;
+            state ^= state << 5;
+            (state >> 8) as f32 / (1 << 24) as f32
+        };
+        let count = self.carriers.len();
+        let at = *self.carriers.x.get((random() * count as f32) as usize)?;
+        Some((at, at.map(|x| x + BACK * self.apart * (2.0 * random() - 1.0))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use glam::DVec3;
+
+    use super::*;
+    use crate::scene::Scene;
+
+    #[test]
+    fn markers_that_carry_have_the_mass_and_momentum_of_those_they_stand_for() {
+        let text = "domain = { min = [0, 0, 0], max = [1, 1, 1] }\nmodel = { kind = 'mac', spacing = 0.25 }\n[[fluid]]\n\
+                    shape = { box = { min = [0, 0, 0], max = [1, 0.4, 1] } }\n";
+        let scene = Scene::parse(text, "t.toml", std::path::Path::new("."), &[]).unwrap().scene;
+        let layout = Layout::new(&scene).unwrap();
+        // Sixteen in a row: of the last blocks along x half are there.
+        let d = 0.0625;
+        let births: Vec<Birth> = (0..15 * 16 * 4)
+            .map(|k| {
+                let c = DVec3::new((k % 15) as f64, (k / 15 % 16) as f64, (k / 240) as f64);
+                Birth { position: d * (c + 0.5), velocity: c, fluid: usize::from(k / 240 > 1) }
+            })
+            .collect();
+        let few = condense(&layout, &births, 2, 2.0);
+        assert_eq!(few.len(), 8 * 8 * 2);
+        let whole = |b: &Birth, w: f64| (w * b.position, w * b.velocity);
+        for fluid in [0, 1] {
+            let of = |b: &Birth| b.fluid == fluid;
+            let many = births.iter().filter(|b| of(b)).map(|b| whole(b, 1.0));
+            let many = many.fold((DVec3::ZERO, DVec3::ZERO), |s, b| (s.0 + b.0, s.1 + b.1));
+            let some = few.iter().filter(|b| of(&b.0)).map(|(b, w)| whole(b, 8.0 * f64::from(*w)));
+            let some = some.fold((DVec3::ZERO, DVec3::ZERO), |s, b| (s.0 + b.0, s.1 + b.1));
+            assert!(many.0.distance(some.0) < 1e-9 * many.0.length(), "{} and {}", many.0, some.0);
+            assert!(many.1.distance(some.1) < 1e-9 * many.1.length(), "{} and {}", many.1, some.1);
+        }
+        let first = few[0];
+        assert_eq!((first.0.position, first.1), (DVec3::splat(d), 1.0));
+    }
+
+    #[test]
+    fn rows_are_halved_to_two_a_cell() {
+        assert_eq!([1, 2, 3, 4, 5, 6, 7, 8].map(ratio), [1, 1, 1, 2, 1, 3, 1, 4]);
+    }
+}
