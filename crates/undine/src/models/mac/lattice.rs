@@ -29,7 +29,7 @@ pub struct Lattice {
 /// The two values a point lies between, by padded number: beside faces along their axis, and beside middles.
 #[inline(always)]
 pub(super) fn beside(i: usize, face: bool) -> [usize; 2] {
-    match (face, i % 2 == 0) {
+    match (face, i.is_multiple_of(2)) {
         (true, true) => [i / 2 + 1; 2],
         (true, false) => [i / 2 + 1, i / 2 + 2],
         (false, true) => [i / 2, i / 2 + 1],

@@ -58,7 +58,7 @@ impl Mac {
         let n = DVec3::from(layout.n.map(|n| n as f64));
         let inside = x.cmpge(DVec3::ZERO).all() && x.cmple(n).all();
         let position = layout.min + x * DVec3::from(layout.h);
-        inside.then(|| Birth { position, ..b.clone() })
+        inside.then_some(Birth { position, ..*b })
     }
 
     fn add_one(&mut self, b: &Birth, weight: f32) {
