@@ -59,7 +59,7 @@ pub enum CheckpointError {
     NotACheckpoint,
     /// It was written by another version.
     #[error("the checkpoint has format {found}, this version reads format {supported}: it was written by {} version",
-        if found > supported { "a newer" } else { "another" })]
+        if found > supported { "a newer" } else { "an older" })]
     Version {
         /// Its format version.
         found: u32,
@@ -201,13 +201,13 @@ mod tests {
         assert_eq!(open(b"UNDINE scene"), "not an Undine checkpoint");
         assert_eq!(open(&good[..10]), "the checkpoint is cut short");
         assert_eq!(open(&good[..good.len() - 1]), "the checkpoint is cut short");
-        let mut newer = good.clone();
-        newer[8] = 2;
-        reseal(&mut newer);
-        assert_eq!(
-            open(&newer),
-            "the checkpoint has format 2, this version reads format 1: it was written by a newer version"
-        );
+        for (format, age) in [(VERSION as u8 + 1, "a newer"), (VERSION as u8 - 1, "an older")] {
+            let mut other = good.clone();
+            other[8] = format;
+            reseal(&mut other);
+            let reads = format!("this version reads format {VERSION}: it was written by {age} version");
+            assert_eq!(open(&other), format!("the checkpoint has format {format}, {reads}"));
+        }
         let missing = CheckpointReader::open("/nowhere/checkpoint").err().unwrap().to_string();
         assert!(missing.starts_with("cannot read the checkpoint /nowhere/checkpoint: "), "{missing}");
     }

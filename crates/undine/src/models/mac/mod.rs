@@ -337,35 +337,32 @@ impl Mac {
         }
     }
 
-    fn carry(&mut self, cuts: &Cuts, around: &Around, dt: f64, evened: bool) -> Moved {
-        let flow = Flow {
+    /// What moves markers that are `apart`, m, during `dt`, s.
+    fn flow<'a>(&'a self, cuts: &'a Cuts, around: &'a Around, apart: f64, dt: f64, evened: bool) -> Flow<'a> {
+        Flow {
             layout: &self.layout,
             cuts,
             walls: around.walls,
             u: &self.u,
             before: &self.before,
             drift: if evened { &self.even.shift } else { &self.u },
-            margin: MARGIN * self.apart,
+            margin: MARGIN * apart,
             convection: self.convection,
             dt,
-        };
-        flow.carry(&mut self.markers, &self.order)
+        }
+    }
+
+    fn carry(&mut self, cuts: &Cuts, around: &Around, dt: f64, evened: bool) -> Moved {
+        let mut markers = std::mem::take(&mut self.markers);
+        let moved = self.flow(cuts, around, self.apart, dt, evened).carry(&mut markers, &self.order);
+        self.markers = markers;
+        moved
     }
 
     /// Moves markers that only follow.
     fn follow(&mut self, cuts: &Cuts, around: &Around, dt: f64, evened: bool) {
-        let Some(tracers) = &mut self.tracers else { return };
-        let flow = Flow {
-            layout: &self.layout,
-            cuts,
-            walls: around.walls,
-            u: &self.u,
-            before: &self.before,
-            drift: if evened { &self.even.shift } else { &self.u },
-            margin: MARGIN * self.spacing,
-            convection: self.convection,
-            dt,
-        };
+        let Some(mut tracers) = self.tracers.take() else { return };
+        let flow = self.flow(cuts, around, self.spacing, dt, evened);
         let sight = Sight {
             carriers: &self.markers,
             cells: &self.deposit.cells,
@@ -377,6 +374,7 @@ impl Mac {
             keep_inside(&mut tracers.markers, self.layout.n);
         }
         tracers.rest(&self.layout, left);
+        self.tracers = Some(tracers);
     }
 
     fn guard(&self, moved: Moved, time: f64) -> Result<(), Trouble> {
@@ -560,18 +558,8 @@ impl Solver for Mac {
 impl Mac {
     /// The grid's velocities as they arrive with the flow (semi-Lagrangian).
     fn trace_back(&mut self, cuts: &Cuts, around: &Around, dt: f64) {
-        let flow = Flow {
-            layout: &self.layout,
-            cuts,
-            walls: around.walls,
-            u: &self.u,
-            before: &self.u,
-            drift: &self.u,
-            margin: MARGIN * self.spacing,
-            convection: self.convection,
-            dt,
-        };
-        flow.trace_back(&mut self.before);
-        std::mem::swap(&mut self.u, &mut self.before);
+        let mut traced = std::mem::take(&mut self.before);
+        self.flow(cuts, around, self.apart, dt, false).trace_back(&mut traced);
+        self.before = std::mem::replace(&mut self.u, traced);
     }
 }

@@ -109,6 +109,7 @@ impl Deposit {
         velocities: bool,
     ) {
         let plane = layout.plane();
+        let source = Source { layout, markers, order, density };
         let blocks = layout.n[2].div_ceil(LAYERS);
         self.blocks.resize_with(blocks, Block::default);
         let cells = layout.n[0] * layout.n[1];
@@ -128,10 +129,10 @@ impl Deposit {
                 #[cfg(target_arch = "x86_64")]
                 if super::lattice::wide::is_possible() {
                     // SAFETY: the processor has the features.
-                    unsafe { block.sum_wide(layout, markers, order, range, from * plane, density) };
+                    unsafe { block.sum_wide(source, range, from * plane) };
                     return;
                 }
-                block.sum(layout, markers, order, range, from * plane, density);
+                block.sum(source, range, from * plane);
             } else {
                 block.count(layout, markers, range, from * plane);
             }
@@ -198,6 +199,15 @@ fn fold<T: Copy>(layout: &Layout, faces: Option<usize>, field: &mut [T], add: im
     }
 }
 
+/// What is summed.
+#[derive(Clone, Copy)]
+struct Source<'a> {
+    layout: &'a Layout,
+    markers: &'a Markers,
+    order: &'a Order,
+    density: &'a [f32],
+}
+
 impl Block {
     #[inline(always)]
     fn add_count(&mut self, stride: [usize; 3], s: Stencil, weight: f32) {
@@ -222,31 +232,16 @@ impl Block {
         }
     }
 
-    /// The same sums with the registers and instructions of AVX2.
+    /// As [`Block::sum`], with the registers and instructions of AVX2.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma")]
-    fn sum_wide(
-        &mut self,
-        layout: &Layout,
-        markers: &Markers,
-        order: &Order,
-        range: std::ops::Range<usize>,
-        offset: usize,
-        density: &[f32],
-    ) {
-        self.sum(layout, markers, order, range, offset, density);
+    fn sum_wide(&mut self, source: Source, range: std::ops::Range<usize>, offset: usize) {
+        self.sum(source, range, offset);
     }
 
     #[inline(always)]
-    fn sum(
-        &mut self,
-        layout: &Layout,
-        markers: &Markers,
-        order: &Order,
-        range: std::ops::Range<usize>,
-        offset: usize,
-        density: &[f32],
-    ) {
+    fn sum(&mut self, source: Source, range: std::ops::Range<usize>, offset: usize) {
+        let Source { layout, markers, order, density } = source;
         let stride = layout.stride;
         let zero = [[0.0; 3]; 3];
         for i in range {
