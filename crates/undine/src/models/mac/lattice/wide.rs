@@ -13,7 +13,7 @@ pub fn is_possible() -> bool {
 
 /// Reads a lattice; to be used only inside functions with the features `avx2` and `fma`.
 #[derive(Clone, Copy)]
-pub struct Wide<'a> {
+pub(in crate::models::mac) struct Wide<'a> {
     lattice: &'a Lattice,
     origin: __m128,
     /// Just less than the number of the last point along each axis.
