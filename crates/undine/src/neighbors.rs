@@ -10,12 +10,14 @@
 //! enough rows share cells modulo the grid size. Neither changes who is a neighbour of whom.
 
 mod candidates;
+mod moved;
 
 use glam::DVec3;
 use rayon::prelude::*;
 
 pub use self::candidates::{Candidates, Chunk};
 use self::candidates::{Group, MAX_GROUPS};
+pub use self::moved::Moved;
 use crate::simd::Lanes;
 
 /// Cells per support along x: finer cells cut a sweep closer to its chord but make more of them. With 2, 3 and 6 a step
@@ -136,6 +138,9 @@ pub struct Grid {
     unsqueezed: f64,
     /// Room around the particles, in supports, in which places can be looked up the quick way.
     margin: f64,
+    /// How far candidates are looked for, in supports, and its inverse: the width of cells.
+    reach: f32,
+    per_reach: f32,
 }
 
 /// A bounded box and which of its axes repeat.
@@ -167,7 +172,15 @@ impl Grid {
             cells_per_particle: CELLS_PER_PARTICLE,
             unsqueezed: 0.0,
             margin: 1.0,
+            reach: 1.0,
+            per_reach: 1.0,
         }
+    }
+
+    /// The grid with candidates as far as `reach` supports: particles that have all moved by no more than half of what that is
+    /// above one still find their neighbours without being sorted again. Not for space that repeats.
+    pub fn reaching(self, reach: f32) -> Self {
+        Grid { reach, per_reach: 1.0 / reach, ..self }
     }
 
     /// As [`Grid::new`], for particles that are sorted often and of which few roll far off: no more cells than clearing and
@@ -187,13 +200,19 @@ impl Grid {
         Grid { least_cells: cells.max(CELLS_AT_LEAST), margin: 2.0, ..Grid::new(h) }
     }
 
+    /// How far candidates are looked for, in supports.
+    pub fn reach(&self) -> f32 {
+        self.reach
+    }
+
     /// Lays the grid over the particles at `position` (three parallel arrays, m).
     pub fn fit(&mut self, position: [&[f64]; 3], period: Option<&Period>) {
         let n = position[0].len();
         let h = 1.0 / self.per_h;
         let many = (self.cells_per_particle * n as f64).min(MANY_CELLS);
         let budget = many.max(FEWER_PER_PARTICLE * n as f64).max(self.least_cells);
-        let room = self.margin * h;
+        // And as much more as particles may move before they are sorted again.
+        let room = (self.margin * f64::from(self.reach) + f64::from(self.reach) - 1.0) * h;
         for (a, (axis, x)) in self.axis.iter_mut().zip(position).enumerate() {
             axis.runs.clear();
             if let Some(p) = period.filter(|p| p.axes[a]) {
@@ -207,9 +226,10 @@ impl Grid {
             }
         }
         let per_h = self.per_h;
+        let per_cell = per_h * f64::from(self.per_reach);
         let sizes = |axis: &[Axis; 3]| -> [f64; 3] {
             std::array::from_fn(|a| {
-                (axis_length(&axis[a]) * per_h + 2.0) * if a == 0 { FINE as f64 } else { 1.0 }
+                (axis_length(&axis[a]) * per_cell + 2.0) * if a == 0 { FINE as f64 } else { 1.0 }
             })
         };
         if sizes(&self.axis).iter().product::<f64>() > budget {
@@ -243,12 +263,12 @@ impl Grid {
                 _ if shared[a] => {
                     axis.wrap = Wrap::Shared;
                     axis.cells = size[a] as i32;
-                    axis.scale = fine;
+                    axis.scale = fine * self.per_reach;
                 }
                 _ => {
                     // Margin, and one more cell because the last coordinate may round up into the next.
-                    axis.cells = ((axis_length(axis) * self.per_h + self.margin) * fine as f64) as i32 + 2;
-                    axis.scale = fine;
+                    axis.cells = (((axis_length(axis) + room) * per_cell) * fine as f64) as i32 + 2;
+                    axis.scale = fine * self.per_reach;
                 }
             }
         }
@@ -348,6 +368,8 @@ impl Grid {
         if !self.plain {
             return self.candidates_anywhere::<L>(p, q, out);
         }
+        // From here on in cells, as far as they reach.
+        let (p, q) = (p.map(|v| v * self.per_reach), q.map(|v| v * self.per_reach));
         let [ax, ay, az] = &self.axis;
         let (cy, cz) = (p[1] as i32, p[2] as i32);
         if (cy, cz) != out.row {
@@ -413,10 +435,12 @@ impl Grid {
     #[inline(always)]
     pub fn candidates_beside<L: Lanes>(&self, p: [f32; 3], q: [f32; 3], out: &mut Candidates) {
         let [ax, ay, az] = &self.axis;
-        let low = p.iter().all(|v| *v >= 1.0 + SLACK);
-        let inside = |axis: &Axis, x: f32| axis.wrap == Wrap::Shared || x < (axis.cells - 1) as f32;
-        let high =
-            q[0] <= (ax.cells - 2) as f32 / FINE - 1.0 - 2.0 * SLACK && inside(ay, q[1]) && inside(az, q[2]);
+        let low = p.iter().all(|v| v * self.per_reach >= 1.0 + SLACK);
+        let inside =
+            |axis: &Axis, x: f32| axis.wrap == Wrap::Shared || x * axis.scale < (axis.cells - 1) as f32;
+        let high = q[0] * self.per_reach <= (ax.cells - 2) as f32 / FINE - 1.0 - 2.0 * SLACK
+            && inside(ay, q[1])
+            && inside(az, q[2]);
         if self.plain && low && high {
             self.candidates::<L>(p, q, out);
         } else {
@@ -431,7 +455,7 @@ impl Grid {
         (out.len, out.group_count) = (0, 0);
         for (cz, shift_z, dz) in rows_z.into_iter().flatten() {
             for (cy, shift_y, dy) in rows_y.into_iter().flatten() {
-                let rest = 1.0 - dy * dy - dz * dz;
+                let rest = self.reach * self.reach - dy * dy - dz * dz;
                 if rest <= 0.0 {
                     continue;
                 }

@@ -151,6 +151,9 @@ impl World {
         self.walls.pose(end);
         self.fields.set_time(end);
         let World { solver, walls, fields, solids, passes, .. } = self;
+        if arrives {
+            solver.frame_ahead();
+        }
         // Inside the pool: from outside, every parallel loop of the step would wake it and wait for it to sleep.
         rayon::scope(|_| {
             solver.step(dt, &Around { time: end, walls, fields, solids }, passes)?;
@@ -407,7 +410,7 @@ impl World {
         });
     }
 
-    /// Writes all that the next step depends on.
+    /// Writes all that the next step depends on. What goes on from it is the same to the last bit if it was written at a frame.
     pub fn save(&self, out: &mut CheckpointWriter) -> std::io::Result<()> {
         out.section("world")?;
         out.put_f64(self.clock.time)?;

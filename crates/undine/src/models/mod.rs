@@ -48,6 +48,9 @@ pub trait Solver: Send {
         self.len() == 0
     }
 
+    /// The next step ends at a frame. What follows must not depend on what is not saved: a run may be resumed there.
+    fn frame_ahead(&mut self) {}
+
     /// What it shows of itself.
     fn frame(&self, around: &Around) -> Frame;
 

@@ -174,3 +174,30 @@ fn one_particle_a_thousand_kilometres_away_costs_no_cells() {
     assert!(s.grid.start.len() < 70_000, "{} cells", s.grid.start.len());
     agrees(&points[..], 0.02, None);
 }
+
+proptest! {
+    /// Particles that drifted by up to half of what the grid reaches farther are found from where they are now.
+    #[test]
+    fn finds_those_that_drifted_since_they_were_sorted(
+        points in prop::collection::vec([-1.0..1.0f64, -1.0..1.0f64, -1.0..1.0f64], 1..300),
+        ways in prop::collection::vec([-1.0..1.0f64, -1.0..1.0f64, -1.0..1.0f64], 300),
+        reach in 1.0..1.5f32,
+    ) {
+        let h = 0.3;
+        let p: [Vec<f64>; 3] = std::array::from_fn(|a| points.iter().map(|p| p[a]).collect());
+        let view = [&p[0][..], &p[1][..], &p[2][..]];
+        let mut grid = Grid::new(h).reaching(reach);
+        let (mut key, mut order) = (Vec::new(), Vec::new());
+        grid.fit(view, None);
+        grid.sort(view, &mut key, &mut order);
+        // At most half of it, as the crow flies.
+        let by = 0.499 * f64::from(reach - 1.0) * h / 3f64.sqrt();
+        let now: Vec<[f64; 3]> =
+            points.iter().zip(&ways).map(|(p, w)| std::array::from_fn(|a| p[a] + by * w[a])).collect();
+        let local = order.iter().map(|&i| grid.local(now[i as usize])).collect();
+        let (sure, maybe) = naive(&now, h, None);
+        let found = neighbors(&Sorted { grid, order, local });
+        prop_assert!(sure.iter().all(|pair| found.binary_search(pair).is_ok()));
+        prop_assert!(found.iter().all(|pair| maybe.contains(pair)));
+    }
+}

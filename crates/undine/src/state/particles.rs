@@ -132,6 +132,19 @@ impl Particles {
         n - kept
     }
 
+    /// As [`Particles::sort`], with accelerations; leaves particles that are in order alone.
+    pub fn sort_all(&mut self, grid: &mut Grid, period: Option<&Period>) {
+        self.lay(grid, period);
+        if self.scratch.order.is_sorted() {
+            return;
+        }
+        let keeps = std::mem::replace(&mut self.keeps_acceleration, true);
+        self.sort(grid, period);
+        self.keeps_acceleration = keeps;
+        // Not known any more.
+        self.near_wall.fill(1);
+    }
+
     /// Lays `grid` over particles that are sorted already, and moves none.
     pub fn lay(&mut self, grid: &mut Grid, period: Option<&Period>) {
         let position = [&self.x[..], &self.y[..], &self.z[..]];

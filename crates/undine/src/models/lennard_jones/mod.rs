@@ -30,10 +30,10 @@ use rayon::prelude::*;
 
 use self::force::{Closest, Constants, Quad, Record, Seen};
 use self::list::{BLOCK, List};
-use self::moved::{Groups, Moved};
+use self::moved::Groups;
 use self::params::Params;
 use self::wall::Beside;
-use crate::neighbors::{Grid, Period};
+use crate::neighbors::{Grid, Moved, Period};
 use crate::scene::Scene;
 use crate::state::particles::Particles;
 

@@ -6,11 +6,12 @@ use rayon::prelude::*;
 use super::force::{self, Quad, Seen, record};
 use super::kick::Kick;
 use super::list::BLOCK;
-use super::moved::{GROUP, Moved};
+use super::moved::{GROUP, moved};
 use super::relist::fill;
 use super::wall::{self, Beside, Felt, Moment};
 use super::{Extremes, LennardJones, UNKNOWN};
 use crate::models::{Around, Trouble};
+use crate::neighbors::Moved;
 use crate::scene::Dynamics;
 use crate::state::particles::Particles;
 
@@ -81,7 +82,7 @@ impl LennardJones {
                 }
                 for ((way, now), listed) in ways.iter_mut().zip(place.chunks(GROUP)).zip(listed.chunks(GROUP))
                 {
-                    *way = Moved::of(now, listed);
+                    *way = moved(now, listed);
                 }
             },
         );

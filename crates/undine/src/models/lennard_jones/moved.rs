@@ -5,6 +5,7 @@
 //! skin, nor does a jet that falls as one.
 
 use super::force::Quad;
+use crate::neighbors::Moved;
 
 /// Particles of the smallest groups.
 pub(super) const GROUP: usize = 64;
@@ -14,62 +15,6 @@ const MOST: usize = 64;
 const FAR: f32 = 2.5;
 /// Rounding of places, in supports, and of ways, relative.
 const SLACK: f32 = 2e-5;
-
-/// The box around the ways of some particles, in supports; or around their places.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Moved {
-    least: [f32; 3],
-    most: [f32; 3],
-    /// No number once a particle is nowhere, else 0.
-    lost: f32,
-}
-
-impl Moved {
-    pub const NONE: Moved = Moved { least: [f32::INFINITY; 3], most: [f32::NEG_INFINITY; 3], lost: 0.0 };
-
-    /// From the places of a list to those now.
-    pub fn of(now: &[Quad], listed: &[Quad]) -> Self {
-        let mut m = Moved::NONE;
-        for (a, b) in now.iter().zip(listed) {
-            m.add([a[0] - b[0], a[1] - b[1], a[2] - b[2]]);
-        }
-        m
-    }
-
-    #[inline(always)]
-    fn add(&mut self, d: [f32; 3]) {
-        self.lost += 0.0 * (d[0] + d[1] + d[2]);
-        for (k, d) in d.into_iter().enumerate() {
-            self.least[k] = if self.least[k] < d { self.least[k] } else { d };
-            self.most[k] = if self.most[k] > d { self.most[k] } else { d };
-        }
-    }
-
-    pub fn and(self, o: Self) -> Self {
-        Moved {
-            least: std::array::from_fn(|k| self.least[k].min(o.least[k])),
-            most: std::array::from_fn(|k| self.most[k].max(o.most[k])),
-            lost: self.lost + o.lost,
-        }
-    }
-
-    /// Whether all are somewhere.
-    pub fn is_finite(&self) -> bool {
-        self.lost == 0.0
-    }
-
-    /// Square of the most by which one of these and one of those can have come nearer.
-    fn nearer2(&self, o: &Self) -> f32 {
-        let axis = |k: usize| (self.most[k] - o.least[k]).max(o.most[k] - self.least[k]).max(0.0);
-        (0..3).map(|k| axis(k) * axis(k)).sum()
-    }
-
-    /// Square of the distance between boxes.
-    fn gap2(&self, o: &Self) -> f32 {
-        let axis = |k: usize| (self.least[k] - o.most[k]).max(o.least[k] - self.most[k]).max(0.0);
-        (0..3).map(|k| axis(k) * axis(k)).sum()
-    }
-}
 
 /// Which groups of particles are near each other as listed.
 #[derive(Clone, Debug, Default)]
@@ -90,7 +35,7 @@ impl Groups {
         self.each = if repeats { smallest } else { smallest.div_ceil(MOST) }.max(1);
         self.skin = skin as f32;
         let origin = vec![[0.0; 4]; GROUP * self.each];
-        let boxes: Vec<Moved> = listed.chunks(GROUP * self.each).map(|l| Moved::of(l, &origin)).collect();
+        let boxes: Vec<Moved> = listed.chunks(GROUP * self.each).map(|l| moved(l, &origin)).collect();
         self.near.clear();
         for (a, of_a) in boxes.iter().enumerate() {
             for (b, of_b) in boxes.iter().enumerate().skip(a) {
@@ -127,6 +72,15 @@ impl Groups {
     }
 }
 
+/// From the places of a list to those now.
+pub(super) fn moved(now: &[Quad], listed: &[Quad]) -> Moved {
+    let mut m = Moved::NONE;
+    for (a, b) in now.iter().zip(listed) {
+        m.add([a[0] - b[0], a[1] - b[1], a[2] - b[2]]);
+    }
+    m
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -154,7 +108,7 @@ mod tests {
                     .map(|i| std::array::from_fn(|k| if k < 3 { listed[i][k] + speeds[i][k] * speed(i) * 0.2 * t as f32 } else { 0.0 }))
                     .collect();
                 let ways: Vec<Moved> =
-                    now.chunks(GROUP).zip(listed.chunks(GROUP)).map(|(a, b)| Moved::of(a, b)).collect();
+                    now.chunks(GROUP).zip(listed.chunks(GROUP)).map(|(a, b)| moved(a, b)).collect();
                 let needed = groups.needed(&ways);
                 if groups.is_used_up(needed) {
                     break;
@@ -176,7 +130,7 @@ mod tests {
         let mut groups = Groups::default();
         groups.lay(&listed, 0.1, false);
         let ways = |now: &[Quad]| -> Vec<Moved> {
-            now.chunks(GROUP).zip(listed.chunks(GROUP)).map(|(a, b)| Moved::of(a, b)).collect()
+            now.chunks(GROUP).zip(listed.chunks(GROUP)).map(|(a, b)| super::moved(a, b)).collect()
         };
         let needed = groups.needed(&ways(&moved(-3.0)));
         assert!(!groups.is_used_up(needed), "{needed}");

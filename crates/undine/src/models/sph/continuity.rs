@@ -11,13 +11,13 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use super::boundary::Boundary;
-use super::lists::{Found, List, pad, scan};
+use super::crowd::{Crowd, Shared};
 use super::params::Params;
 use super::wall_kernels::WallKernels;
-use super::work::{VOLUME, Work};
+use super::work::{Record, VOLUME, Work};
 use crate::kernels::{Cored, Wide, lattice_sum};
 use crate::models::Around;
-use crate::neighbors::{BUNCH, Candidates, Grid};
+use crate::neighbors::{BUNCH, Grid};
 use crate::simd::{Lanes, prefetch, widest};
 use crate::state::particles::{BLOCK, Particles};
 
@@ -91,11 +91,12 @@ impl Continuity {
 
     /// Advances all densities by the step and writes volumes and surface normals into the working arrays.
     ///
-    /// The volume written is that of the density the pressure is to see: with the bulk viscosity in it.
+    /// The volume written is that of the density the pressure is to see: with the bulk viscosity in it. Neighbours are searched in
+    /// `grid`; without it they are those found before.
     pub fn apply(
         &self,
         work: &mut Work,
-        grid: &Grid,
+        grid: Option<&Grid>,
         particles: &mut Particles,
         around: &Around,
         walls: (&WallKernels, &Boundary),
@@ -108,7 +109,7 @@ impl Continuity {
         let mut compression = std::mem::take(&mut work.compression);
         compression.resize(work.len(), 0.0);
         let mut found = std::mem::take(&mut work.found);
-        found.resize_with(work.len().div_ceil(BLOCK), Found::default);
+        found.resize_with(work.len().div_ceil(BLOCK), Shared::default);
         let blocks = (
             density.par_chunks_mut(BLOCK),
             surface.par_chunks_mut(BLOCK),
@@ -173,16 +174,24 @@ impl Continuity {
         (glam::Vec3::from(sums.color).as_dvec3() * f64::from(-self.color), self.sum * sums.sum)
     }
 
-    /// Sums over the neighbours of the particles from `first` on, which are kept in `found`; chooses the instruction set.
-    pub fn pairs(&self, work: &Work, grid: &Grid, first: usize, out: &mut [Rate], found: &mut Found) {
+    /// Sums over the neighbours of the particles from `first` on, which are kept in `found`, or were before where there is no
+    /// `grid`; chooses the instruction set.
+    pub fn pairs(
+        &self,
+        work: &Work,
+        grid: Option<&Grid>,
+        first: usize,
+        out: &mut [Rate],
+        found: &mut Shared,
+    ) {
         let c = self;
         widest!(Continuity::pairs_in(
             c: &Continuity,
             work: &Work,
-            grid: &Grid,
+            grid: Option<&Grid>,
             first: usize,
             out: &mut [Rate],
-            found: &mut Found,
+            found: &mut Shared,
         ));
     }
 
@@ -191,91 +200,81 @@ impl Continuity {
     pub fn pairs_in<L: Lanes>(
         &self,
         work: &Work,
-        grid: &Grid,
+        grid: Option<&Grid>,
         first: usize,
         out: &mut [Rate],
-        found: &mut Found,
+        found: &mut Shared,
     ) {
-        let mut lists: [List; BUNCH] = Default::default();
-        let mut candidates = Candidates::default();
-        found.clear::<L>();
-        let (mut i, end) = (first, first + out.len());
-        while i < end {
-            let (n, points) = work.bunch::<L>(grid, i, end, &mut candidates);
-            let mut fillers = [0; BUNCH];
+        if let Some(grid) = grid {
+            found.search::<L>(work, grid, first, first + out.len());
+        }
+        let mut crowd = Crowd::default();
+        let (mut i, mut k) = (first, 0);
+        while k < found.batches() {
+            let n = found.count(k);
             let mut sums = [[L::splat(0.0); 6]; BUNCH];
-            for (shift, chunks) in candidates.groups() {
-                for chunks in chunks.chunks(List::CHUNKS) {
-                    scan::<L>(&mut lists, Some(found), work, (n, &points), shift, chunks);
-                    for b in 0..n {
-                        // Fillers of the last vector are the particle itself: they count in the plain sum only.
-                        let unused = lists[b].len.next_multiple_of(L::N) - lists[b].len;
-                        fillers[b] += if shift == [0.0; 3] { unused } else { 0 };
-                        self.add::<L>(&mut sums[b], work, i + b, &mut lists[b], points[b], shift);
-                    }
+            loop {
+                let batch = crowd.gather::<L>(found, k, &work.records);
+                for b in 0..n {
+                    self.add::<L>(&mut sums[b], &work.records[i + b], &crowd, batch.shift);
+                }
+                k += 1;
+                if batch.last {
+                    break;
                 }
             }
-            found.end_bunch();
             for b in 0..n {
                 let [convergence, diffusion, x, y, z, sum] = sums[b];
                 out[i - first + b] = Rate {
                     convergence: convergence.sum(),
                     diffusion: diffusion.sum(),
                     color: [x.sum(), y.sum(), z.sum()],
-                    sum: sum.sum() - fillers[b] as f32 * (1.0 + Cored::CORE as f32),
+                    sum: sum.sum(),
                 };
-            }
-            for list in &mut lists {
-                list.len = 0;
             }
             i += n;
         }
     }
 
-    /// Adds all listed neighbours of particle i and empties the list.
+    /// Adds all neighbours that a particle has in a crowd, seen from its periodic image.
     #[inline(always)]
-    fn add<L: Lanes>(
-        &self,
-        sums: &mut [L; 6],
-        work: &Work,
-        i: usize,
-        list: &mut List,
-        p: [f32; 3],
-        shift: [f32; 3],
-    ) {
-        pad::<L>(list, i);
+    fn add<L: Lanes>(&self, sums: &mut [L; 6], own: &Record, crowd: &Crowd, shift: [f32; 3]) {
         let (zero, one) = (L::splat(0.0), L::splat(1.0));
-        let r = work.records[i];
-        let q = [L::splat(p[0] + shift[0]), L::splat(p[1] + shift[1]), L::splat(p[2] + shift[2])];
-        let own_v = [L::splat(r[4]), L::splat(r[5]), L::splat(r[6])];
-        let own_volume = L::splat(r[VOLUME]);
+        let q = [L::splat(own[0] + shift[0]), L::splat(own[1] + shift[1]), L::splat(own[2] + shift[2])];
+        let own_v = [L::splat(own[4]), L::splat(own[5]), L::splat(own[6])];
+        let own_volume = L::splat(own[VOLUME]);
         let h = [L::splat(self.hydrostatic[0]), L::splat(self.hydrostatic[1]), L::splat(self.hydrostatic[2])];
+        let core = L::splat(Cored::CORE as f32);
+        let mut all = *sums;
         let mut at = 0;
-        while at < list.len {
-            // SAFETY: indices in the list are below n; the vector past the end is filled with i.
-            let [x, y, z, _, vx, vy, vz, volume] =
-                unsafe { L::gather8(work.records.as_ptr(), list.index.as_ptr().add(at)) };
-            let d = [q[0].sub(x), q[1].sub(y), q[2].sub(z)];
+        while at < crowd.len() {
+            let d =
+                [q[0].sub(crowd.column(0, at)), q[1].sub(crowd.column(1, at)), q[2].sub(crowd.column(2, at))];
             let r2 = d[2].mul_add(d[2], d[1].mul_add(d[1], d[0].mul(d[0])));
             let w = one.sub(r2).max(zero);
             let w2 = w.mul(w);
+            let volume: L = crowd.column(VOLUME, at);
             let g = core_gradient(w, w2).mul(volume);
-            let dv = [vx.sub(own_v[0]), vy.sub(own_v[1]), vz.sub(own_v[2])];
+            let dv: [L; 3] = [
+                crowd.column::<L>(4, at).sub(own_v[0]),
+                crowd.column::<L>(5, at).sub(own_v[1]),
+                crowd.column::<L>(6, at).sub(own_v[2]),
+            ];
             let closing = dv[2].mul_add(d[2], dv[1].mul_add(d[1], dv[0].mul(d[0])));
             // ρ_j - ρ_i = V_i - V_j to first order around rest, less the hydrostatic difference.
             let apart = own_volume.sub(volume);
             let apart = h[2].mul_add(d[2], h[1].mul_add(d[1], h[0].mul_add(d[0], apart)));
-            sums[0] = closing.mul_add(g, sums[0]);
-            sums[1] = apart.mul_add(g, sums[1]);
+            all[0] = closing.mul_add(g, all[0]);
+            all[1] = apart.mul_add(g, all[1]);
             let w3 = w2.mul(w);
-            sums[5] = w3.mul(w3).mul_add(L::splat(Cored::CORE as f32), w3.add(sums[5]));
+            all[5] = w3.mul(w3).mul_add(core, w3.add(all[5]));
             let c = w.mul(volume);
-            for a in 0..3 {
-                sums[2 + a] = d[a].mul_add(c, sums[2 + a]);
-            }
+            all[2] = d[0].mul_add(c, all[2]);
+            all[3] = d[1].mul_add(c, all[3]);
+            all[4] = d[2].mul_add(c, all[4]);
             at += L::N;
         }
-        list.len = 0;
+        *sums = all;
     }
 }
 

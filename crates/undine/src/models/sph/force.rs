@@ -1,7 +1,7 @@
 //! Force pass: pressure, viscosity, tension and outside forces give the acceleration, and the second half-kick
 //! of the leap-frog follows at once.
 //!
-//! See [`super::lists`] for how neighbours are found.
+//! See [`super::crowd`] for how neighbours are found.
 
 use std::f64::consts::PI;
 
@@ -10,13 +10,13 @@ use rayon::prelude::*;
 
 use super::boundary::Boundary;
 use super::continuity::core_gradient;
-use super::lists::{Found, List, pad, search};
-use super::params::{COHESION_ZERO, Params, STRESS_FACTOR};
+use super::crowd::{Crowd, More, Shared};
+use super::params::{COHESION_ZERO, FluidParams, Params, STRESS_FACTOR};
 use super::wall_kernels::{WallAction, WallKernels};
 use super::work::{PRESSURE, Record, VOLUME, Work};
 use crate::kernels::{Cored, Wide};
 use crate::models::Around;
-use crate::neighbors::{BUNCH, Grid};
+use crate::neighbors::Grid;
 use crate::scene::{Kernels, TensionKind};
 use crate::simd::{Lanes, prefetch, widest};
 use crate::state::particles::{BLOCK, Particles};
@@ -35,6 +35,8 @@ pub struct Forces {
     tension: u8,
     /// Per fluid.
     pub(super) fluids: Vec<FluidConstants>,
+    /// Number, viscosity, damping, stress and calm of each, for pairs of different ones.
+    mixed: Vec<[f32; 5]>,
     /// Ratio of `cohesion` and `stress`, the same for all fluids.
     cohesion_per_stress: f32,
     /// Pressure force per pressure and kernel polynomial, N/Pa.
@@ -125,6 +127,23 @@ impl Forces {
                 (pressure, 12.0 * Cored::FACTOR * d6 / h.powi(5) / p.lattice_gradient, pressure * h / d)
             }
         };
+        let constants = |f: &FluidParams| {
+            let impedance = p.alpha * f.density * f.sound();
+            FluidConstants {
+                per_mass: (1.0 / f.mass) as f32,
+                density: f.density as f32,
+                viscosity: if p.implicit { 0.0 } else { (f.viscosity * viscosity) as f32 },
+                thick: if p.implicit { (f.viscosity * viscosity) as f32 } else { 0.0 },
+                damping: (impedance * damping) as f32,
+                stress: (f.tension * stress) as f32,
+                calm: (p.calm(f) * calm) as f32,
+                cohesion: p.cohesion(f.tension) as f32,
+                tension: f.tension as f32,
+                mu: f.viscosity as f32,
+                impedance: impedance as f32,
+            }
+        };
+        let fluids: Vec<FluidConstants> = p.fluids.iter().map(constants).collect();
         Forces {
             kernels: p.kernels,
             tension: match tension {
@@ -132,26 +151,12 @@ impl Forces {
                 TensionKind::Stress => STRESS,
                 TensionKind::ColorField => COLOR,
             },
-            fluids: p
-                .fluids
+            mixed: fluids
                 .iter()
-                .map(|f| {
-                    let impedance = p.alpha * f.density * f.sound();
-                    FluidConstants {
-                        per_mass: (1.0 / f.mass) as f32,
-                        density: f.density as f32,
-                        viscosity: if p.implicit { 0.0 } else { (f.viscosity * viscosity) as f32 },
-                        thick: if p.implicit { (f.viscosity * viscosity) as f32 } else { 0.0 },
-                        damping: (impedance * damping) as f32,
-                        stress: (f.tension * stress) as f32,
-                        calm: (p.calm(f) * calm) as f32,
-                        cohesion: p.cohesion(f.tension) as f32,
-                        tension: f.tension as f32,
-                        mu: f.viscosity as f32,
-                        impedance: impedance as f32,
-                    }
-                })
+                .enumerate()
+                .map(|(k, f)| [k as f32, f.viscosity, f.damping, f.stress, f.calm])
                 .collect(),
+            fluids,
             cohesion_per_stress: (p.cohesion(1.0) / stress) as f32,
             pressure: pressure as f32,
             color_gradient: (945.0 / (32.0 * PI) * d.powi(3) / h.powi(4)) as f32,
@@ -250,7 +255,7 @@ impl Forces {
         fluid: &[u8],
         first: usize,
         out: &mut [[f32; 3]],
-        found: Option<&Found>,
+        found: Option<&Shared>,
     ) {
         let c = self;
         widest!(Forces::pairs_with(
@@ -260,7 +265,7 @@ impl Forces {
             fluid: &[u8],
             first: usize,
             out: &mut [[f32; 3]],
-            found: Option<&Found>,
+            found: Option<&Shared>,
         ));
     }
 
@@ -273,13 +278,13 @@ impl Forces {
         fluid: &[u8],
         first: usize,
         out: &mut [[f32; 3]],
-        found: Option<&Found>,
+        found: Option<&Shared>,
     ) {
-        let mut own = Found::default();
+        let mut own = Shared::default();
         let found = match found {
             Some(found) => found,
             None => {
-                search::<L>(work, grid, first, first + out.len(), &mut own);
+                own.search::<L>(work, grid, first, first + out.len());
                 &own
             }
         };
@@ -300,7 +305,7 @@ impl Forces {
         fluid: &[u8],
         first: usize,
         out: &mut [[f32; 3]],
-        found: &Found,
+        found: &Shared,
     ) {
         match self.tension {
             NONE => self.pairs_in::<L, PAPER, MULTI, NONE>(work, fluid, first, out, found),
@@ -316,9 +321,9 @@ impl Forces {
         fluid: &[u8],
         first: usize,
         out: &mut [[f32; 3]],
-        found: &Found,
+        found: &Shared,
     ) {
-        let mut lists: [List; BUNCH] = Default::default();
+        let (mut crowd, mut surfaces, mut mixed) = (Crowd::default(), More::default(), More::default());
         let (mut i, mut k) = (first, 0);
         while k < found.batches() {
             let n = found.count(k);
@@ -329,12 +334,16 @@ impl Forces {
                 Sums::<L>::new(self, fluid, work, i + 3.min(n - 1)),
             ];
             loop {
-                let batch = found.list::<L>(k, &mut lists);
-                for b in 0..n {
-                    sums[b].add::<PAPER, MULTI, TENSION>(&mut lists[b], work.at(i + b), batch.shift);
+                let batch = crowd.gather::<L>(found, k, &work.records);
+                if TENSION == STRESS {
+                    let all = work.records[i..i + n].iter().any(|r| r[VOLUME] < 0.0);
+                    surfaces.gather::<L>(&crowd, &work.surface, all);
                 }
-                for list in &mut lists[n..] {
-                    list.len = 0;
+                if MULTI {
+                    mixed.pick(&crowd, fluid, &self.mixed);
+                }
+                for sums in &mut sums[..n] {
+                    sums.add::<PAPER, MULTI, TENSION>(&crowd, (&surfaces, &mixed), batch.shift);
                 }
                 k += 1;
                 if batch.last {
@@ -354,53 +363,45 @@ struct Sums<'a, L> {
     c: &'a Forces,
     own: FluidConstants,
     own_fluid: u8,
-    fluid: &'a [u8],
-    work: &'a Work,
-    i: usize,
     record: Record,
+    surface: [f32; 4],
     /// Force, N.
     force: [L; 3],
     /// Σ V ∇W_poly6 and Σ V ∇²W_poly6, without their factors.
     color: [L; 4],
-    fillers: usize,
 }
 
 impl<'a, L: Lanes> Sums<'a, L> {
     #[inline(always)]
-    fn new(c: &'a Forces, fluid: &'a [u8], work: &'a Work, i: usize) -> Self {
+    fn new(c: &'a Forces, fluid: &[u8], work: &Work, i: usize) -> Self {
         let zero = L::splat(0.0);
         Sums {
             c,
             own: c.fluids[fluid[i] as usize],
             own_fluid: fluid[i],
-            fluid,
-            work,
-            i,
             record: work.records[i],
+            surface: work.surface.get(i).copied().unwrap_or_default(),
             force: [zero; 3],
             color: [zero; 4],
-            fillers: 0,
         }
     }
 
-    /// Adds all listed neighbours and empties the list. The last vector is filled up with the particle itself,
-    /// which adds nothing: all terms vanish with the distance, or beyond the support. Only the Laplacian of the
-    /// colour field does not; `fillers` counts what to take off it again.
+    /// Adds all neighbours that the particle has in a crowd, seen from its periodic image. Itself is among them and adds nothing but
+    /// to the Laplacian of the colour field; all terms vanish beyond the support.
     ///
     /// Every product of the two particles' values is formed so that i and j get the exact same number: pair
     /// forces cancel to the last bit, and momentum is kept to the rounding of the sums.
     #[inline(always)]
     fn add<const PAPER: bool, const MULTI: bool, const TENSION: u8>(
         &mut self,
-        list: &mut List,
-        p: [f32; 3],
+        crowd: &Crowd,
+        (surfaces, mixed): (&More<4>, &More<5>),
         shift: [f32; 3],
     ) {
         let (zero, one) = (L::splat(0.0), L::splat(1.0));
         let c = self.c;
         let r = self.record;
-        pad::<L>(list, self.i);
-        let q = [L::splat(p[0] + shift[0]), L::splat(p[1] + shift[1]), L::splat(p[2] + shift[2])];
+        let q = [L::splat(r[0] + shift[0]), L::splat(r[1] + shift[1]), L::splat(r[2] + shift[2])];
         let (own_p, own_volume) = (L::splat(r[PRESSURE]), L::splat(r[VOLUME].abs()));
         let own_v = [L::splat(r[4]), L::splat(r[5]), L::splat(r[6])];
         let pressure = L::splat(c.pressure);
@@ -412,19 +413,22 @@ impl<'a, L: Lanes> Sums<'a, L> {
             L::splat(self.own.calm),
         );
         let mut at = 0;
-        while at < list.len {
-            // SAFETY: indices in the list are below n; the vector past the end is filled with i.
-            let [x, y, z, p_j, vx, vy, vz, signed_volume] =
-                unsafe { L::gather8(self.work.records.as_ptr(), list.index.as_ptr().add(at)) };
-            let d = [q[0].sub(x), q[1].sub(y), q[2].sub(z)];
+        while at < crowd.len() {
+            let d =
+                [q[0].sub(crowd.column(0, at)), q[1].sub(crowd.column(1, at)), q[2].sub(crowd.column(2, at))];
+            let (p_j, signed_volume): (L, L) = (crowd.column(PRESSURE, at), crowd.column(VOLUME, at));
             let r2 = d[2].mul_add(d[2], d[1].mul_add(d[1], d[0].mul(d[0])));
             let volume = signed_volume.abs();
             let volumes = own_volume.mul(volume);
-            let dv = [vx.sub(own_v[0]), vy.sub(own_v[1]), vz.sub(own_v[2])];
+            let dv: [L; 3] = [
+                crowd.column::<L>(4, at).sub(own_v[0]),
+                crowd.column::<L>(5, at).sub(own_v[1]),
+                crowd.column::<L>(6, at).sub(own_v[2]),
+            ];
             // (v_j - v_i)·(x_i - x_j): positive when they approach.
             let approach = dv[2].mul_add(d[2], dv[1].mul_add(d[1], dv[0].mul(d[0])));
             let closing = approach.max(zero);
-            let (viscosity, damping, stress, calm) = if MULTI { self.mixed(&list.index, at) } else { own };
+            let (viscosity, damping, stress, calm) = if MULTI { self.mixed(mixed, at) } else { own };
             let both = p_j.add(own_p).mul(pressure);
             let w = one.sub(r2).max(zero);
             let w2 = w.mul(w);
@@ -454,7 +458,7 @@ impl<'a, L: Lanes> Sums<'a, L> {
             }
             if TENSION == STRESS && (r[VOLUME] < 0.0 || signed_volume.below(zero) != 0) {
                 let calm = approach.mul(calm).mul(w2).mul(volumes);
-                self.stress(&list.index, at, d, stress.mul(w).mul(volumes), calm);
+                self.stress(surfaces, at, d, stress.mul(w).mul(volumes), calm);
             }
             if TENSION == COLOR {
                 // ∇W_poly6 and ∇²W_poly6 (eq. 16, 17) without their factors.
@@ -467,20 +471,16 @@ impl<'a, L: Lanes> Sums<'a, L> {
             }
             at += L::N;
         }
-        if TENSION == COLOR && shift == [0.0; 3] {
-            self.fillers += at - list.len;
-        }
-        list.len = 0;
     }
 
     /// Adds the capillary stress of both sides, F = -(Π_i + Π_j)·d × factor, with Π = |n| - nn/|n|, and the damping
     /// (|n_i| + |n_j|) `calm` d. A surface's own
     /// n does not feel its own Π, so nothing is left of it where the kernel reaches into the air.
     #[inline(always)]
-    fn stress(&mut self, index: &[u32], at: usize, d: [L; 3], factor: L, calm: L) {
-        let own = self.work.surface[self.i];
-        // SAFETY: L::N indices from `at` on, all of particles.
-        let other = unsafe { L::gather4(self.work.surface.as_ptr(), index.as_ptr().add(at)) };
+    fn stress(&mut self, surfaces: &More<4>, at: usize, d: [L; 3], factor: L, calm: L) {
+        let own = self.surface;
+        let other: [L; 4] =
+            [surfaces.column(0, at), surfaces.column(1, at), surfaces.column(2, at), surfaces.column(3, at)];
         let own = [L::splat(own[0]), L::splat(own[1]), L::splat(own[2]), L::splat(own[3])];
         let a = own[2].mul_add(d[2], own[1].mul_add(d[1], own[0].mul(d[0])));
         let b = other[2].mul_add(d[2], other[1].mul_add(d[1], other[0].mul(d[0])));
@@ -494,27 +494,15 @@ impl<'a, L: Lanes> Sums<'a, L> {
 
     /// Means over both fluids of viscosity, damping and tension; only a fluid's own surface pulls.
     #[inline(always)]
-    fn mixed(&self, index: &[u32], at: usize) -> (L, L, L, L) {
-        let (mut viscosity, mut damping) = ([0.0f32; 16], [0.0f32; 16]);
-        let (mut stress, mut calm) = ([0.0f32; 16], [0.0f32; 16]);
-        for (k, &j) in index[at..at + L::N].iter().enumerate() {
-            let other = self.fluid[j as usize];
-            let o = &self.c.fluids[other as usize];
-            viscosity[k] = 0.5 * (self.own.viscosity + o.viscosity);
-            damping[k] = 0.5 * (self.own.damping + o.damping);
-            if other == self.own_fluid {
-                (stress[k], calm[k]) = (o.stress, o.calm);
-            }
-        }
-        // SAFETY: four arrays of as many as any lanes.
-        unsafe {
-            (
-                L::load(viscosity.as_ptr()),
-                L::load(damping.as_ptr()),
-                L::load(stress.as_ptr()),
-                L::load(calm.as_ptr()),
-            )
-        }
+    fn mixed(&self, mixed: &More<5>, at: usize) -> (L, L, L, L) {
+        let half = L::splat(0.5);
+        let apart = mixed.column::<L>(0, at).sub(L::splat(self.own_fluid.into())).abs();
+        (
+            mixed.column::<L>(1, at).add(L::splat(self.own.viscosity)).mul(half),
+            mixed.column::<L>(2, at).add(L::splat(self.own.damping)).mul(half),
+            mixed.column::<L>(3, at).where_below(apart, half),
+            mixed.column::<L>(4, at).where_below(apart, half),
+        )
     }
 
     #[inline(always)]
@@ -526,8 +514,7 @@ impl<'a, L: Lanes> Sums<'a, L> {
                 .map(|v| -self.c.color_gradient * v);
             let length = (n[0] * n[0] + n[1] * n[1] + n[2] * n[2]).sqrt();
             if length > self.c.color_threshold {
-                let filled = 3.0 * self.fillers as f32 * self.record[VOLUME].abs();
-                let laplacian = -self.c.color_laplacian * (self.color[3].sum() - filled);
+                let laplacian = -self.c.color_laplacian * self.color[3].sum();
                 let scale = -self.own.tension * laplacian / length
                     * self.record[VOLUME].abs()
                     * self.c.spacing3 as f32;

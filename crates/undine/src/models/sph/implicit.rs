@@ -17,8 +17,8 @@ use rayon::prelude::*;
 
 use super::boundary::Boundary;
 use super::continuity::core_gradient;
+use super::crowd::Crowd;
 use super::force::Forces;
-use super::lists::{List, pad};
 use super::work::{VOLUME, Work};
 use crate::neighbors::BUNCH;
 use crate::simd::{Lanes, widest};
@@ -242,7 +242,7 @@ fn coefficients_in<L: Lanes>(
     fluid: &[u8],
 ) {
     let (zero, one) = (L::splat(0.0), L::splat(1.0));
-    let mut lists: [List; BUNCH] = Default::default();
+    let mut crowd = Crowd::default();
     let found = &work.found[block];
     rows.end.clear();
     rows.index.clear();
@@ -253,40 +253,34 @@ fn coefficients_in<L: Lanes>(
     while batch < found.batches() {
         let n = found.count(batch);
         loop {
-            let b = found.list::<L>(batch, &mut lists);
-            for k in 0..n {
+            let b = crowd.gather::<L>(found, batch, &work.records);
+            for (k, (index, ks)) in gathered[..n].iter_mut().enumerate() {
                 let own = work.records[i + k];
-                let list = &mut lists[k];
-                pad::<L>(list, i + k);
                 let mu = forces.fluids[fluid[i + k] as usize].thick;
                 let q = [own[0] + b.shift[0], own[1] + b.shift[1], own[2] + b.shift[2]];
                 let q = [L::splat(q[0]), L::splat(q[1]), L::splat(q[2])];
                 let own_volume = L::splat(dt * own[VOLUME].abs());
-                let (index, ks) = &mut gathered[k];
-                let mut at = 0;
-                while at < list.len {
-                    // SAFETY: all are numbers of particles.
-                    let [x, y, z, _, _, _, _, volume] =
-                        unsafe { L::gather8(work.records.as_ptr(), list.index.as_ptr().add(at)) };
-                    let d = [q[0].sub(x), q[1].sub(y), q[2].sub(z)];
+                for (vector, numbers) in crowd.index().chunks(L::N).enumerate() {
+                    let at = vector * L::N;
+                    let d = [
+                        q[0].sub(crowd.column(0, at)),
+                        q[1].sub(crowd.column(1, at)),
+                        q[2].sub(crowd.column(2, at)),
+                    ];
                     let r2 = d[2].mul_add(d[2], d[1].mul_add(d[1], d[0].mul(d[0])));
                     let w = one.sub(r2).max(zero);
+                    let volume: L = crowd.column(VOLUME, at);
                     let g = core_gradient(w, w.mul(w)).mul(own_volume.mul(volume.abs()));
                     let mut out = [0.0f32; 16];
                     // SAFETY: room for as many as any lanes.
                     unsafe { g.store(out.as_mut_ptr()) };
-                    for (lane, g) in out[..L::N.min(list.len - at)].iter().enumerate() {
-                        let j = list.index[at + lane];
-                        if j as usize != i + k || b.shift != [0.0; 3] {
+                    for (&j, g) in numbers.iter().zip(out) {
+                        if g > 0.0 && (j as usize != i + k || b.shift != [0.0; 3]) {
                             index.push(j);
                             ks.push(g * 0.5 * (mu + forces.fluids[fluid[j as usize] as usize].thick));
                         }
                     }
-                    at += L::N;
                 }
-            }
-            for list in &mut lists {
-                list.len = 0;
             }
             batch += 1;
             if b.last {

@@ -1,11 +1,11 @@
-//! Packed lists of neighbours for the passes that do more than a sum over them.
+//! Packed lists of the neighbours that a particle has in another set: fluid beside walls. ([`super::crowd`] is for its own.)
 //!
 //! Only about one candidate in four is within h, so those are picked out first and then taken a vector at a time, each as
 //! one 32-byte record transposed while loading. (Computing on all candidates with masks was not timed against it.)
 
 use super::density::{images, load, square_distance};
 use super::work::Work;
-use crate::neighbors::{BUNCH, Candidates, Chunk, Grid};
+use crate::neighbors::{BUNCH, Chunk};
 use crate::simd::Lanes;
 
 /// Packed neighbour numbers of one particle, worked off before it can overflow.
@@ -57,10 +57,6 @@ pub struct Batch {
     end: u32,
     /// What to add to the points.
     pub shift: [f32; 3],
-    /// Particles of the bunch.
-    count: u8,
-    /// Whether the bunch has no more batches.
-    pub last: bool,
 }
 
 impl Found {
@@ -81,11 +77,6 @@ impl Found {
         self.batches.len()
     }
 
-    /// Particles of the bunch that batch k belongs to.
-    pub fn count(&self, k: usize) -> usize {
-        self.batches[k].count.into()
-    }
-
     /// Lists the neighbours of batch k, the lists being empty.
     #[inline(always)]
     pub fn list<L: Lanes>(&self, k: usize, lists: &mut [List; BUNCH]) -> Batch {
@@ -101,30 +92,16 @@ impl Found {
         }
         self.batches[k]
     }
-
-    /// Ends a batch of a bunch of `count` particles.
-    #[inline(always)]
-    fn end(&mut self, shift: [f32; 3], count: usize) {
-        self.batches.push(Batch { end: self.hits.len() as u32, shift, count: count as u8, last: false });
-    }
-
-    /// Says that the bunch is complete.
-    #[inline(always)]
-    pub fn end_bunch(&mut self) {
-        if let Some(batch) = self.batches.last_mut() {
-            batch.last = true;
-        }
-    }
 }
 
-/// Lists the neighbours of a bunch of `count` points, seen from their periodic image, among at most
+/// Lists the neighbours of the points of a bunch, seen from their periodic image, among at most
 /// [`List::CHUNKS`] chunks, and keeps what it found where that is wanted.
 #[inline(always)]
 pub fn scan<L: Lanes>(
     lists: &mut [List; BUNCH],
     mut found: Option<&mut Found>,
     work: &Work,
-    (count, points): (usize, &[[f32; 3]; BUNCH]),
+    points: &[[f32; 3]; BUNCH],
     shift: [f32; 3],
     chunks: &[Chunk],
 ) {
@@ -162,29 +139,7 @@ pub fn scan<L: Lanes>(
         }
     }
     if let Some(found) = found {
-        found.end(shift, count);
-    }
-}
-
-/// Searches the neighbours of the particles from `first` to before `end`.
-#[inline(always)]
-pub fn search<L: Lanes>(work: &Work, grid: &Grid, first: usize, end: usize, found: &mut Found) {
-    let mut lists: [List; BUNCH] = Default::default();
-    let mut candidates = Candidates::default();
-    let mut i = first;
-    found.clear::<L>();
-    while i < end {
-        let (n, points) = work.bunch::<L>(grid, i, end, &mut candidates);
-        for (shift, chunks) in candidates.groups() {
-            for chunks in chunks.chunks(List::CHUNKS) {
-                scan::<L>(&mut lists, Some(found), work, (n, &points), shift, chunks);
-                for list in &mut lists {
-                    list.len = 0;
-                }
-            }
-        }
-        found.end_bunch();
-        i += n;
+        found.batches.push(Batch { end: found.hits.len() as u32, shift });
     }
 }
 

@@ -14,7 +14,9 @@
 
 pub mod boundary;
 pub mod continuity;
+pub mod crowd;
 pub mod density;
+mod drift;
 pub mod force;
 pub mod implicit;
 pub mod lists;
@@ -33,6 +35,7 @@ use rayon::prelude::*;
 
 use self::boundary::Boundary;
 use self::continuity::Continuity;
+use self::drift::{Drift, Run};
 use self::force::{Extremes, Forces};
 use self::implicit::Implicit;
 use self::params::Params;
@@ -42,7 +45,7 @@ use self::work::Work;
 use super::{Around, Birth, Passes, Solver, StepLimit, Trouble};
 use crate::checkpoint::{CheckpointError, CheckpointReader, CheckpointWriter};
 use crate::frame::{Field, FieldData, Frame};
-use crate::neighbors::{Candidates, Grid, Period, is_neighbor, wrap};
+use crate::neighbors::{Candidates, Grid, Moved, Period, is_neighbor, wrap};
 use crate::scene::{Integrator, Kernels, PressureKind, Scene, TensionKind};
 use crate::simd::Portable;
 use crate::state::particles::{BLOCK, Particles};
@@ -53,6 +56,10 @@ const RUNAWAY: f64 = 10.0;
 
 /// A particle that moves by more than this in a step, in spacings, is held against all walls, near or not.
 const HOP: f64 = 0.15;
+
+/// How much farther than the support neighbours are searched, × h: they serve until two can have come nearer by that, and what is
+/// beyond the support adds nothing.
+const SKIN: f64 = 0.1;
 
 /// The SPH model.
 pub struct Sph {
@@ -68,6 +75,15 @@ pub struct Sph {
     forces: Forces,
     extremes: Extremes,
     period: Option<Period>,
+    /// Whether neighbours found serve for more than a step.
+    keeps: bool,
+    drift: Drift,
+    /// How often neighbours were searched.
+    searches: u64,
+    /// Neighbours are to be searched at the next step, however little has moved.
+    stale: bool,
+    /// The next step ends at a frame.
+    arrives: bool,
 }
 
 impl Sph {
@@ -81,19 +97,27 @@ impl Sph {
         };
         let boundary = Boundary::new(scene, &params)?;
         let grid = if boundary.is_empty() { Grid::new(params.h) } else { Grid::for_others(params.h, 0.0) };
+        let period = crate::walls::period(scene);
+        // Across a border that repeats, particles jump to the other side.
+        let keeps = period.is_none() && params.kernels == Kernels::Conservative;
         Ok(Sph {
             pressure: match scene.model.sph.pressure {
                 PressureKind::StateEquation => Box::new(StateEquation),
             },
             particles: Particles::new(params.integrator == Integrator::VelocityVerlet),
-            grid,
+            grid: if keeps { grid.reaching(1.0 + SKIN as f32) } else { grid },
             work: Work::default(),
             walls: WallKernels::new(&params),
             boundary,
             implicit: Implicit::default(),
             forces: Forces::new(&params, tension),
             extremes: Extremes::default(),
-            period: crate::walls::period(scene),
+            period,
+            keeps,
+            drift: Drift::default(),
+            searches: 0,
+            stale: true,
+            arrives: false,
             params,
             tension,
         })
@@ -113,6 +137,9 @@ impl Sph {
     fn advance(&mut self, dt: f64, around: &Around) -> bool {
         let half = (0.5 * dt) as f32;
         let period = self.period;
+        // Only while particles are those that were searched.
+        let mut drift = if self.keeps && !self.stale { self.drift.blocks() } else { Vec::new() };
+        drift.resize_with(self.particles.len().div_ceil(BLOCK), Default::default);
         let Particles { x, y, z, velocity, acceleration, near_wall, .. } = &mut self.particles;
         // A wall that moves comes nearer by itself.
         let hop = HOP * self.params.spacing / dt - around.walls.fastest();
@@ -124,8 +151,14 @@ impl Sph {
             velocity.par_chunks_mut(BLOCK),
             acceleration.par_chunks(BLOCK),
             near_wall.par_chunks(BLOCK),
+            drift,
         );
-        let somewhere = blocks.into_par_iter().map(|(x, y, z, velocity, acceleration, near_wall)| {
+        let advance = |(block, (x, y, z, velocity, acceleration, near_wall, drift))| {
+            let (x, y, z): (&mut [f64], &mut [f64], &mut [f64]) = (x, y, z);
+            let (velocity, acceleration): (&mut [[f32; 3]], &[[f32; 3]]) = (velocity, acceleration);
+            let (near_wall, (runs, ways)): (&[u8], (&[Run], &mut [Moved])) = (near_wall, drift);
+            let mut runs = runs.iter().zip(ways).peekable();
+            let mut step = Moved::NONE;
             // No number once any of them is none.
             let mut sum = 0.0;
             for (k, v) in velocity.iter_mut().enumerate() {
@@ -136,6 +169,10 @@ impl Sph {
                 let from = DVec3::new(x[k], y[k], z[k]);
                 let bodies = near_wall[k] != 0 || fast.length_squared() > hop2;
                 let mut p = around.walls.collide(from, from + fast * dt, &mut fast, dt, bodies);
+                step.add((p - from).as_vec3().to_array());
+                if let Some((_, way)) = runs.next_if(|(run, _)| run.end as usize == block * BLOCK + k + 1) {
+                    *way = way.then(std::mem::replace(&mut step, Moved::NONE));
+                }
                 p = wrap(p, period.as_ref());
                 if fast != before {
                     *v = fast.as_vec3().to_array();
@@ -144,15 +181,32 @@ impl Sph {
                 sum += p.element_sum() * 0.0;
             }
             sum == 0.0
-        });
-        somewhere.reduce(|| true, |a, b| a && b)
+        };
+        blocks.into_par_iter().enumerate().map(advance).reduce(|| true, |a, b| a && b)
     }
 
-    /// Sorts, then densities and pressures.
+    /// Whether neighbours found before may not be all of now.
+    fn has_drifted(&mut self) -> bool {
+        let skin = SKIN as f32;
+        // Boundary particles look for fluid where it was when it was sorted.
+        let farthest = if self.boundary.is_empty() { f32::INFINITY } else { skin };
+        self.drift.is_used_up(self.params.h, skin, farthest)
+    }
+
+    /// Sorts, where neighbours are to be searched anew, then densities and pressures.
     fn sort_and_sum(&mut self, dt: f64, around: &Around, passes: &mut Passes) {
+        // At a frame particles are in order and after it they are searched again, since neighbours are not saved.
+        let fresh = self.stale || self.arrives || !self.keeps || self.has_drifted();
+        (self.stale, self.arrives) = (self.arrives, false);
         passes.time("sort", || {
-            self.particles.sort(&mut self.grid, self.period.as_ref());
+            if fresh {
+                self.particles.sort(&mut self.grid, self.period.as_ref());
+                self.searches += 1;
+            }
             self.work.fill(&self.particles, &self.grid);
+            if fresh && self.keeps {
+                self.drift.lay(&self.work);
+            }
             if self.params.integrator == Integrator::VelocityVerlet {
                 // Eq. 15 with forces that depend on velocities: they see those of the end of the step, as far as they are known.
                 let half = (0.5 * dt) as f32;
@@ -176,7 +230,8 @@ impl Sph {
             Kernels::Conservative => {
                 let c = Continuity::new(&self.params, around.fields.gravity, dt);
                 let walls = (&self.walls, &self.boundary);
-                c.apply(&mut self.work, &self.grid, &mut self.particles, around, walls);
+                let grid = fresh.then_some(&self.grid);
+                c.apply(&mut self.work, grid, &mut self.particles, around, walls);
             }
         });
         passes.time("pressure", || {
@@ -261,6 +316,8 @@ impl Solver for Sph {
     }
 
     fn refresh(&mut self, around: &Around, passes: &mut Passes) {
+        // As where a run is resumed.
+        self.arrives = true;
         self.sort_and_sum(0.0, around, passes);
         passes.time("force", || self.forces(around, 0.0));
     }
@@ -277,6 +334,7 @@ impl Solver for Sph {
                 b.fluid as u8,
             );
         }
+        self.stale |= !births.is_empty();
         births.len()
     }
 
@@ -295,7 +353,9 @@ impl Solver for Sph {
     }
 
     fn remove(&mut self, region: &(dyn Fn(DVec3) -> bool + Sync)) -> usize {
-        self.particles.retain(|p| !region(p.into()))
+        let gone = self.particles.retain(|p| !region(p.into()));
+        self.stale |= gone > 0;
+        gone
     }
 
     fn len(&self) -> usize {
@@ -324,6 +384,10 @@ impl Solver for Sph {
         frame
     }
 
+    fn diagnostics(&self) -> Vec<(&'static str, f64)> {
+        vec![("searches", self.searches as f64)]
+    }
+
     fn set_fluid(&mut self, fluid: usize, key: &str, value: f64) -> bool {
         let Some(f) = self.params.fluids.get_mut(fluid) else { return false };
         match key {
@@ -344,6 +408,10 @@ impl Solver for Sph {
 
     fn walls(&self) -> usize {
         self.boundary.len()
+    }
+
+    fn frame_ahead(&mut self) {
+        self.arrives = true;
     }
 
     fn save(&self, out: &mut CheckpointWriter) -> std::io::Result<()> {
@@ -371,8 +439,9 @@ impl Solver for Sph {
         self.implicit.change = change;
         self.boundary.load(from)?;
         self.forces = Forces::new(&self.params, self.tension);
-        // The grid and working copy as the last step left them: what was saved is sorted.
-        self.particles.lay(&mut self.grid, self.period.as_ref());
+        // The grid and working copy as the last step left them: what was saved at a frame is sorted.
+        self.particles.sort_all(&mut self.grid, self.period.as_ref());
+        self.stale = true;
         self.work.fill(&self.particles, &self.grid);
         self.extremes = Extremes { speed2, acceleration2, fastest: 0 };
         Ok(())

@@ -10,8 +10,9 @@ use rayon::prelude::*;
 
 use super::Sph;
 use super::continuity::{Continuity, Rate, SURFACE};
+use super::crowd::Shared;
 use super::force::Forces;
-use super::lists::Found;
+
 use super::wall_kernels::WallAction;
 use super::work::PRESSURE;
 use crate::models::Around;
@@ -65,7 +66,7 @@ impl Sph {
             let first = block * BLOCK;
             let mut sums = [Rate::default(); BLOCK];
             let sums = &mut sums[..x.len()];
-            c.pairs(work, grid, first, sums, &mut Found::default());
+            c.pairs(work, Some(grid), first, sums, &mut Shared::default());
             boundary.rates(block, sums, &mut [0; BLOCK][..sums.len()]);
             let mut pushes = [[0.0; 3]; BLOCK];
             let pushes = &mut pushes[..x.len()];

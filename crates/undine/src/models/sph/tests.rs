@@ -11,6 +11,10 @@ use crate::simd::Portable;
 
 /// A disordered blob of two fluids, moving every which way, in a box that repeats along x and z.
 fn jumble(kernels: &str, tension: &str, fluids: usize) -> (Scene, Sph) {
+    jumble_in("periodic = [true, false, true]", kernels, tension, fluids)
+}
+
+fn jumble_in(domain: &str, kernels: &str, tension: &str, fluids: usize) -> (Scene, Sph) {
     let second = r#"
         [[fluid]]
         name = "oil"
@@ -23,7 +27,7 @@ fn jumble(kernels: &str, tension: &str, fluids: usize) -> (Scene, Sph) {
         [domain]
         min = [0, 0, 0]
         max = [1, 2, 0.5]
-        periodic = [true, false, true]
+        {domain}
         [model]
         spacing = 0.05
         jitter = 0.5
@@ -172,6 +176,47 @@ fn forces_are_the_same_from_the_neighbours_that_the_density_pass_found() {
             sph.forces.pairs(&sph.work, &sph.grid, &sph.particles.fluid, first, out, found);
         }
     });
+}
+
+#[test]
+fn neighbours_kept_over_steps_are_all_there_are() {
+    let (scene, mut sph) = jumble_in("", "conservative", "stress", 1);
+    let (mut walls, fields) = (crate::walls::Walls::new(&scene), crate::fields::Fields::new(&scene));
+    let solids = Default::default();
+    let dt = 2e-4;
+    let mut passes = Passes::default();
+    walls.pose(0.0);
+    sph.refresh(&Around { time: 0.0, walls: &walls, fields: &fields, solids: &solids }, &mut passes);
+    let steps = 60;
+    for step in 1..=steps {
+        let time = f64::from(step) * dt;
+        sph.step(dt, &Around { time, walls: &walls, fields: &fields, solids: &solids }, &mut passes).unwrap();
+        let work = &sph.work;
+        let near = |i: usize, j: usize| {
+            let (p, q) = (work.at(i), work.at(j));
+            is_neighbor(std::array::from_fn(|a| p[a] - q[a]))
+        };
+        let mut i = 0;
+        for found in &work.found {
+            let mut k = 0;
+            while k < found.batches() {
+                let end = i + found.count(k);
+                let kept = found.near(k);
+                let mut once = kept.clone();
+                once.sort_unstable();
+                once.dedup();
+                assert_eq!(once.len(), kept.len(), "none twice");
+                for i in i..end {
+                    for j in (0..work.len()).filter(|&j| near(i, j)) {
+                        assert!(kept.contains(&(j as u32)), "step {step}: {j} beside {i}");
+                    }
+                }
+                (i, k) = (end, k + 1);
+            }
+        }
+        assert_eq!(i, work.len());
+    }
+    assert!(sph.searches > 2 && sph.searches < steps as u64 / 2, "{} searches", sph.searches);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::lists::Found;
+use super::crowd::Shared;
 use crate::neighbors::{BUNCH, Candidates, Grid};
 use crate::simd::Lanes;
 use crate::state::particles::{BLOCK, Particles};
@@ -32,7 +32,7 @@ pub struct Work {
     /// Relative compression ρ/ρ0 - 1 that the pressure answers to.
     pub compression: Vec<f32>,
     /// Neighbours by block, as the density pass found them; empty where it keeps none.
-    pub found: Vec<Found>,
+    pub found: Vec<Shared>,
     n: usize,
 }
 
@@ -113,10 +113,9 @@ impl Work {
         out: &mut Candidates,
     ) -> (usize, [[f32; 3]; BUNCH]) {
         let n = grid.bunch(&self.x[i..end], &self.y[i..end], &self.z[i..end]);
-        let mut points = [self.at(i); BUNCH];
+        let points = self.points(i, n);
         let (mut low, mut high) = (points[0], points[0]);
-        for (k, point) in points.iter_mut().enumerate().skip(1) {
-            *point = self.at(i + k.min(n - 1));
+        for point in &points[1..] {
             for a in 0..3 {
                 low[a] = low[a].min(point[a]);
                 high[a] = high[a].max(point[a]);
@@ -124,6 +123,16 @@ impl Work {
         }
         grid.candidates::<L>(low, high, out);
         (n, points)
+    }
+
+    /// Coordinates of a bunch of `n` particles from i on, those of the last repeated.
+    #[inline(always)]
+    pub fn points(&self, i: usize, n: usize) -> [[f32; 3]; BUNCH] {
+        let mut points = [self.at(i); BUNCH];
+        for (k, point) in points.iter_mut().enumerate().skip(1) {
+            *point = self.at(i + k.min(n - 1));
+        }
+        points
     }
 
     /// Local coordinates of particle i.

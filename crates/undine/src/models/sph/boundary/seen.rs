@@ -137,7 +137,7 @@ pub fn search<L: Lanes, V: Visit>(
         for (shift, chunks) in candidates.groups() {
             for chunks in chunks.chunks(List::CHUNKS) {
                 let found = if keep { Some(&mut seen.found) } else { None };
-                scan::<L>(&mut lists, found, other, (count, &points), shift, chunks);
+                scan::<L>(&mut lists, found, other, &points, shift, chunks);
                 for (k, list) in lists.iter_mut().enumerate() {
                     if k < count && list.len > 0 {
                         let [x, y, z] = points[k];
