@@ -26,6 +26,12 @@ impl Moved {
         }
     }
 
+    /// Of ways from `least` to `most` along each axis.
+    pub fn between(least: glam::Vec3A, most: glam::Vec3A) -> Self {
+        let lost = 0.0 * (least.element_sum() + most.element_sum());
+        Moved { least: least.to_array(), most: most.to_array(), lost }
+    }
+
     /// Of both.
     pub fn and(self, o: Self) -> Self {
         Moved {

@@ -34,6 +34,8 @@ const PULL: f64 = 0.00125;
 /// beyond any compression that the stiffness was chosen for.
 const LEAST: f32 = 0.98;
 const MOST: f32 = 1.25;
+/// Bit of [`Particles::near_wall`] of those that feel walls without boundary particles.
+pub const WALLS: u8 = 2;
 /// Below this |∇c| h a particle is inside the fluid (Müller eq. 23). A flat surface has 0.98.
 pub const SURFACE: f32 = 0.4;
 
@@ -117,8 +119,9 @@ impl Continuity {
             found.par_iter_mut(),
             near_wall.par_chunks_mut(BLOCK),
         );
-        blocks.into_par_iter().enumerate().for_each(
-            |(block, (density, surface, compression, found, near))| {
+        blocks.into_par_iter().enumerate().for_each_init(
+            Crowd::default,
+            |crowd, (block, (density, surface, compression, found, near))| {
                 let first = block * BLOCK;
                 let range = first..first + density.len();
                 prefetch(&x[range.clone()]);
@@ -127,7 +130,7 @@ impl Continuity {
                 prefetch(&velocity[range]);
                 prefetch(density);
                 let mut sums = [Rate::default(); BLOCK];
-                self.pairs(work, grid, first, &mut sums[..density.len()], found);
+                self.pairs(work, grid, first, &mut sums[..density.len()], found, crowd);
                 boundary.rates(block, &mut sums[..density.len()], near);
                 for (k, rho) in density.iter_mut().enumerate() {
                     let i = first + k;
@@ -137,6 +140,7 @@ impl Continuity {
                     let mut n = sums[k].color.map(|v| -v * self.color);
                     let mut held = 0.0;
                     if walls.is_near(around.walls, p) {
+                        near[k] |= WALLS;
                         let wall = walls.rate(around.walls, p, glam::Vec3::from(velocity[i]).as_dvec3());
                         near[k] |= u8::from(around.walls.is_near_unsampled_body(p));
                         rate += wall.rate;
@@ -183,6 +187,7 @@ impl Continuity {
         first: usize,
         out: &mut [Rate],
         found: &mut Shared,
+        crowd: &mut Crowd,
     ) {
         let c = self;
         widest!(Continuity::pairs_in(
@@ -192,6 +197,7 @@ impl Continuity {
             first: usize,
             out: &mut [Rate],
             found: &mut Shared,
+            crowd: &mut Crowd,
         ));
     }
 
@@ -204,11 +210,11 @@ impl Continuity {
         first: usize,
         out: &mut [Rate],
         found: &mut Shared,
+        crowd: &mut Crowd,
     ) {
         if let Some(grid) = grid {
             found.search::<L>(work, grid, first, first + out.len());
         }
-        let mut crowd = Crowd::default();
         let (mut i, mut k) = (first, 0);
         while k < found.batches() {
             let n = found.count(k);
@@ -216,7 +222,7 @@ impl Continuity {
             loop {
                 let batch = crowd.gather::<L>(found, k, &work.records);
                 for b in 0..n {
-                    self.add::<L>(&mut sums[b], &work.records[i + b], &crowd, batch.shift);
+                    self.add::<L>(&mut sums[b], &work.records[i + b], crowd, batch.shift);
                 }
                 k += 1;
                 if batch.last {

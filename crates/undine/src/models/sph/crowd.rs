@@ -231,6 +231,17 @@ impl More<5> {
     }
 }
 
+/// A crowd with all that forces read of it.
+#[derive(Default)]
+pub struct Gathered {
+    /// The neighbours.
+    pub crowd: Crowd,
+    /// Their surfaces.
+    pub surfaces: More<4>,
+    /// What their fluids differ in.
+    pub mixed: More<5>,
+}
+
 /// Sixteen zeros, then sixteen that are far: read from 16 - n on, it leaves the first n lanes where they are.
 static FAR: [f32; 32] = {
     let mut far = [0.0; 32];

@@ -9,8 +9,8 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use super::boundary::Boundary;
-use super::continuity::core_gradient;
-use super::crowd::{Crowd, More, Shared};
+use super::continuity::{WALLS, core_gradient};
+use super::crowd::{Crowd, Gathered, More, Shared};
 use super::params::{COHESION_ZERO, FluidParams, Params, STRESS_FACTOR};
 use super::wall_kernels::{WallAction, WallKernels};
 use super::work::{PRESSURE, Record, VOLUME, Work};
@@ -186,21 +186,23 @@ impl Forces {
         half: f32,
     ) -> Extremes {
         let (walls, boundary) = walls;
-        let Particles { x, y, z, velocity, acceleration, fluid, .. } = particles;
-        let (x, y, z, fluid) = (&x[..], &y[..], &z[..], &fluid[..]);
+        let Particles { x, y, z, velocity, acceleration, fluid, near_wall, .. } = particles;
+        let (x, y, z, fluid, near_wall) = (&x[..], &y[..], &z[..], &fluid[..], &near_wall[..]);
+        // The continuity pass looked for them.
+        let knows_walls = self.kernels == Kernels::Conservative;
         let only_gravity = around.fields.only_gravity();
         let gravity = around.fields.gravity.as_vec3();
         (velocity.par_chunks_mut(BLOCK), acceleration.par_chunks_mut(BLOCK))
             .into_par_iter()
             .enumerate()
-            .map(|(block, (velocity, acceleration))| {
+            .map_init(Gathered::default, |gathered, (block, (velocity, acceleration))| {
                 let first = block * BLOCK;
                 let range = first..first + velocity.len();
                 prefetch(&x[range.clone()]);
                 prefetch(&y[range.clone()]);
                 prefetch(&z[range]);
                 prefetch(velocity);
-                self.pairs(work, grid, fluid, first, acceleration, work.found.get(block));
+                self.pairs(work, grid, fluid, first, acceleration, (work.found.get(block), gathered));
                 boundary.forces(block, work, fluid, first, self, acceleration);
                 let mut most = Extremes { fastest: first, ..Default::default() };
                 let mut act = WallAction::default();
@@ -209,7 +211,9 @@ impl Forces {
                     let p = DVec3::new(x[i], y[i], z[i]);
                     let v = glam::Vec3::from(velocity[k]).as_dvec3();
                     let mut sum = glam::Vec3::from(*a);
-                    if walls.is_near(around.walls, p) {
+                    let near =
+                        if knows_walls { near_wall[i] & WALLS != 0 } else { walls.is_near(around.walls, p) };
+                    if near {
                         walls.action(around.walls, p, v, around.fields.gravity, &mut act);
                         sum = self.wall(&work.records[i], fluid[i], &act, sum);
                     }
@@ -247,7 +251,7 @@ impl Forces {
 
     /// Accelerations from neighbours of the particles from `first` on; chooses instruction set and variant.
     ///
-    /// `found` is what the density pass found of just these particles; without it they are searched.
+    /// `near` is what the density pass found of just these particles, without which they are searched, and room for them.
     pub fn pairs(
         &self,
         work: &Work,
@@ -255,7 +259,7 @@ impl Forces {
         fluid: &[u8],
         first: usize,
         out: &mut [[f32; 3]],
-        found: Option<&Shared>,
+        near: (Option<&Shared>, &mut Gathered),
     ) {
         let c = self;
         widest!(Forces::pairs_with(
@@ -265,7 +269,7 @@ impl Forces {
             fluid: &[u8],
             first: usize,
             out: &mut [[f32; 3]],
-            found: Option<&Shared>,
+            near: (Option<&Shared>, &mut Gathered),
         ));
     }
 
@@ -278,9 +282,10 @@ impl Forces {
         fluid: &[u8],
         first: usize,
         out: &mut [[f32; 3]],
-        found: Option<&Shared>,
+        near: (Option<&Shared>, &mut Gathered),
     ) {
         let mut own = Shared::default();
+        let (found, gathered) = near;
         let found = match found {
             Some(found) => found,
             None => {
@@ -288,13 +293,12 @@ impl Forces {
                 &own
             }
         };
+        let near = (found, gathered);
         match (self.kernels, self.fluids.len() > 1) {
-            (Kernels::Mueller, false) => self.pairs_of::<L, true, false>(work, fluid, first, out, found),
-            (Kernels::Mueller, true) => self.pairs_of::<L, true, true>(work, fluid, first, out, found),
-            (Kernels::Conservative, false) => {
-                self.pairs_of::<L, false, false>(work, fluid, first, out, found)
-            }
-            (Kernels::Conservative, true) => self.pairs_of::<L, false, true>(work, fluid, first, out, found),
+            (Kernels::Mueller, false) => self.pairs_of::<L, true, false>(work, fluid, first, out, near),
+            (Kernels::Mueller, true) => self.pairs_of::<L, true, true>(work, fluid, first, out, near),
+            (Kernels::Conservative, false) => self.pairs_of::<L, false, false>(work, fluid, first, out, near),
+            (Kernels::Conservative, true) => self.pairs_of::<L, false, true>(work, fluid, first, out, near),
         }
     }
 
@@ -305,12 +309,12 @@ impl Forces {
         fluid: &[u8],
         first: usize,
         out: &mut [[f32; 3]],
-        found: &Shared,
+        near: (&Shared, &mut Gathered),
     ) {
         match self.tension {
-            NONE => self.pairs_in::<L, PAPER, MULTI, NONE>(work, fluid, first, out, found),
-            STRESS => self.pairs_in::<L, PAPER, MULTI, STRESS>(work, fluid, first, out, found),
-            _ => self.pairs_in::<L, PAPER, MULTI, COLOR>(work, fluid, first, out, found),
+            NONE => self.pairs_in::<L, PAPER, MULTI, NONE>(work, fluid, first, out, near),
+            STRESS => self.pairs_in::<L, PAPER, MULTI, STRESS>(work, fluid, first, out, near),
+            _ => self.pairs_in::<L, PAPER, MULTI, COLOR>(work, fluid, first, out, near),
         }
     }
 
@@ -321,9 +325,9 @@ impl Forces {
         fluid: &[u8],
         first: usize,
         out: &mut [[f32; 3]],
-        found: &Shared,
+        near: (&Shared, &mut Gathered),
     ) {
-        let (mut crowd, mut surfaces, mut mixed) = (Crowd::default(), More::default(), More::default());
+        let (found, Gathered { crowd, surfaces, mixed }) = near;
         let (mut i, mut k) = (first, 0);
         while k < found.batches() {
             let n = found.count(k);
@@ -337,13 +341,13 @@ impl Forces {
                 let batch = crowd.gather::<L>(found, k, &work.records);
                 if TENSION == STRESS {
                     let all = work.records[i..i + n].iter().any(|r| r[VOLUME] < 0.0);
-                    surfaces.gather::<L>(&crowd, &work.surface, all);
+                    surfaces.gather::<L>(crowd, &work.surface, all);
                 }
                 if MULTI {
-                    mixed.pick(&crowd, fluid, &self.mixed);
+                    mixed.pick(crowd, fluid, &self.mixed);
                 }
                 for sums in &mut sums[..n] {
-                    sums.add::<PAPER, MULTI, TENSION>(&crowd, (&surfaces, &mixed), batch.shift);
+                    sums.add::<PAPER, MULTI, TENSION>(crowd, (surfaces, mixed), batch.shift);
                 }
                 k += 1;
                 if batch.last {
@@ -361,10 +365,11 @@ impl Forces {
 /// Running sums of one particle.
 struct Sums<'a, L> {
     c: &'a Forces,
-    own: FluidConstants,
+    own: &'a FluidConstants,
     own_fluid: u8,
-    record: Record,
-    surface: [f32; 4],
+    record: &'a Record,
+    /// Zero where there is none.
+    surface: &'a [f32; 4],
     /// Force, N.
     force: [L; 3],
     /// Σ V ∇W_poly6 and Σ V ∇²W_poly6, without their factors.
@@ -373,14 +378,14 @@ struct Sums<'a, L> {
 
 impl<'a, L: Lanes> Sums<'a, L> {
     #[inline(always)]
-    fn new(c: &'a Forces, fluid: &[u8], work: &Work, i: usize) -> Self {
+    fn new(c: &'a Forces, fluid: &[u8], work: &'a Work, i: usize) -> Self {
         let zero = L::splat(0.0);
         Sums {
             c,
-            own: c.fluids[fluid[i] as usize],
+            own: &c.fluids[fluid[i] as usize],
             own_fluid: fluid[i],
-            record: work.records[i],
-            surface: work.surface.get(i).copied().unwrap_or_default(),
+            record: &work.records[i],
+            surface: work.surface.get(i).unwrap_or(&[0.0; 4]),
             force: [zero; 3],
             color: [zero; 4],
         }
@@ -412,6 +417,7 @@ impl<'a, L: Lanes> Sums<'a, L> {
             L::splat(self.own.stress),
             L::splat(self.own.calm),
         );
+        let (mut force, mut color) = (self.force, self.color);
         let mut at = 0;
         while at < crowd.len() {
             let d =
@@ -454,30 +460,37 @@ impl<'a, L: Lanes> Sums<'a, L> {
                 radial = cohesion.mul(w2).mul_add(zero.sub(r2), radial);
             }
             for a in 0..3 {
-                self.force[a] = dv[a].mul_add(shear, d[a].mul_add(radial, self.force[a]));
+                force[a] = dv[a].mul_add(shear, d[a].mul_add(radial, force[a]));
             }
             if TENSION == STRESS && (r[VOLUME] < 0.0 || signed_volume.below(zero) != 0) {
                 let calm = approach.mul(calm).mul(w2).mul(volumes);
-                self.stress(surfaces, at, d, stress.mul(w).mul(volumes), calm);
+                force = self.stress(surfaces, at, d, (stress.mul(w).mul(volumes), calm), force);
             }
             if TENSION == COLOR {
                 // ∇W_poly6 and ∇²W_poly6 (eq. 16, 17) without their factors.
                 let g = volume.mul(w2);
-                for (sum, d) in self.color.iter_mut().zip(d) {
-                    *sum = d.mul_add(g, *sum);
+                for a in 0..3 {
+                    color[a] = d[a].mul_add(g, color[a]);
                 }
-                self.color[3] =
-                    volume.mul(w).mul_add(L::splat(3.0).sub(r2.mul(L::splat(7.0))), self.color[3]);
+                color[3] = volume.mul(w).mul_add(L::splat(3.0).sub(r2.mul(L::splat(7.0))), color[3]);
             }
             at += L::N;
         }
+        (self.force, self.color) = (force, color);
     }
 
     /// Adds the capillary stress of both sides, F = -(Π_i + Π_j)·d × factor, with Π = |n| - nn/|n|, and the damping
     /// (|n_i| + |n_j|) `calm` d. A surface's own
     /// n does not feel its own Π, so nothing is left of it where the kernel reaches into the air.
     #[inline(always)]
-    fn stress(&mut self, surfaces: &More<4>, at: usize, d: [L; 3], factor: L, calm: L) {
+    fn stress(
+        &self,
+        surfaces: &More<4>,
+        at: usize,
+        d: [L; 3],
+        (factor, calm): (L, L),
+        mut force: [L; 3],
+    ) -> [L; 3] {
         let own = self.surface;
         let other: [L; 4] =
             [surfaces.column(0, at), surfaces.column(1, at), surfaces.column(2, at), surfaces.column(3, at)];
@@ -488,8 +501,9 @@ impl<'a, L: Lanes> Sums<'a, L> {
         let radial = m.mul(calm.sub(factor));
         for c in 0..3 {
             let across = other[c].mul_add(b, own[c].mul(a));
-            self.force[c] = d[c].mul_add(radial, across.mul_add(factor, self.force[c]));
+            force[c] = d[c].mul_add(radial, across.mul_add(factor, force[c]));
         }
+        force
     }
 
     /// Means over both fluids of viscosity, damping and tension; only a fluid's own surface pulls.

@@ -34,7 +34,7 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use self::boundary::Boundary;
-use self::continuity::Continuity;
+use self::continuity::{Continuity, WALLS};
 use self::drift::{Drift, Run};
 use self::force::{Extremes, Forces};
 use self::implicit::Implicit;
@@ -158,7 +158,9 @@ impl Sph {
             let (velocity, acceleration): (&mut [[f32; 3]], &[[f32; 3]]) = (velocity, acceleration);
             let (near_wall, (runs, ways)): (&[u8], (&[Run], &mut [Moved])) = (near_wall, drift);
             let mut runs = runs.iter().zip(ways).peekable();
-            let mut step = Moved::NONE;
+            // The box around the ways of a run in this step.
+            let none = (glam::Vec3A::INFINITY, glam::Vec3A::NEG_INFINITY);
+            let mut step = none;
             // No number once any of them is none.
             let mut sum = 0.0;
             for (k, v) in velocity.iter_mut().enumerate() {
@@ -167,11 +169,13 @@ impl Sph {
                 let mut fast = kicked.as_dvec3();
                 let before = fast;
                 let from = DVec3::new(x[k], y[k], z[k]);
-                let bodies = near_wall[k] != 0 || fast.length_squared() > hop2;
+                let bodies = near_wall[k] & !WALLS != 0 || fast.length_squared() > hop2;
                 let mut p = around.walls.collide(from, from + fast * dt, &mut fast, dt, bodies);
-                step.add((p - from).as_vec3().to_array());
+                let way = (p - from).as_vec3a();
+                step = (step.0.min(way), step.1.max(way));
                 if let Some((_, way)) = runs.next_if(|(run, _)| run.end as usize == block * BLOCK + k + 1) {
-                    *way = way.then(std::mem::replace(&mut step, Moved::NONE));
+                    let (least, most) = std::mem::replace(&mut step, none);
+                    *way = way.then(Moved::between(least, most));
                 }
                 p = wrap(p, period.as_ref());
                 if fast != before {

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::Sph;
 use super::continuity::{Continuity, Rate, SURFACE};
-use super::crowd::Shared;
+use super::crowd::{Gathered, Shared};
 use super::force::Forces;
 
 use super::wall_kernels::WallAction;
@@ -62,15 +62,15 @@ impl Sph {
         let fluid = &p.fluid[..];
         let blocks =
             (p.x.par_chunks_mut(BLOCK), p.y.par_chunks_mut(BLOCK), p.z.par_chunks_mut(BLOCK)).into_par_iter();
-        let shifts = blocks.enumerate().map(|(block, (x, y, z))| {
+        let shifts = blocks.enumerate().map_init(Gathered::default, |gathered, (block, (x, y, z))| {
             let first = block * BLOCK;
             let mut sums = [Rate::default(); BLOCK];
             let sums = &mut sums[..x.len()];
-            c.pairs(work, Some(grid), first, sums, &mut Shared::default());
+            c.pairs(work, Some(grid), first, sums, &mut Shared::default(), &mut gathered.crowd);
             boundary.rates(block, sums, &mut [0; BLOCK][..sums.len()]);
             let mut pushes = [[0.0; 3]; BLOCK];
             let pushes = &mut pushes[..x.len()];
-            forces.pairs(work, grid, fluid, first, pushes, None);
+            forces.pairs(work, grid, fluid, first, pushes, (None, gathered));
             boundary.forces(block, work, fluid, first, &forces, pushes);
             let mut act = WallAction::default();
             let mut greatest = 0.0f64;

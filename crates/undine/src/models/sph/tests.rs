@@ -144,13 +144,22 @@ fn forces_agree(pairs: impl Fn(&Sph, &mut [[f32; 3]])) {
 
 #[test]
 fn forces_are_the_sums_of_the_equations_terms() {
-    forces_agree(|sph, out| sph.forces.pairs(&sph.work, &sph.grid, &sph.particles.fluid, 0, out, None));
+    forces_agree(|sph, out| {
+        sph.forces.pairs(&sph.work, &sph.grid, &sph.particles.fluid, 0, out, (None, &mut Default::default()))
+    });
 }
 
 #[test]
 fn forces_are_the_same_without_simd() {
     forces_agree(|sph, out| {
-        sph.forces.pairs_with::<Portable>(&sph.work, &sph.grid, &sph.particles.fluid, 0, out, None)
+        sph.forces.pairs_with::<Portable>(
+            &sph.work,
+            &sph.grid,
+            &sph.particles.fluid,
+            0,
+            out,
+            (None, &mut Default::default()),
+        )
     });
 }
 
@@ -161,7 +170,14 @@ fn forces_and_densities_are_the_same_with_avx2() {
     if avx2_available() {
         densities_agree("mueller", |sph, records| sums_in::<Avx2>(&sph.work, &sph.grid, 0, records));
         forces_agree(|sph, out| {
-            sph.forces.pairs_with::<Avx2>(&sph.work, &sph.grid, &sph.particles.fluid, 0, out, None)
+            sph.forces.pairs_with::<Avx2>(
+                &sph.work,
+                &sph.grid,
+                &sph.particles.fluid,
+                0,
+                out,
+                (None, &mut Default::default()),
+            )
         });
     }
 }
@@ -173,7 +189,14 @@ fn forces_are_the_same_from_the_neighbours_that_the_density_pass_found() {
             let first = block * BLOCK;
             let found = sph.work.found.get(block);
             assert_eq!(found.is_some(), sph.params.kernels == Kernels::Conservative);
-            sph.forces.pairs(&sph.work, &sph.grid, &sph.particles.fluid, first, out, found);
+            sph.forces.pairs(
+                &sph.work,
+                &sph.grid,
+                &sph.particles.fluid,
+                first,
+                out,
+                (found, &mut Default::default()),
+            );
         }
     });
 }
