@@ -116,7 +116,7 @@ pub fn compose(view: &View, look: &Look, scale: Option<&Scale>, sky: Sky) -> Sta
     };
     Stage {
         geometry: Geometry::new(mesher.triangles, mesher.spheres, discs),
-        materials: materials(fluids.len()),
+        materials: materials(view, &fluids),
         tints,
         glass: absorption(Vec3::new(0.86, 0.945, 0.92), (0.25 * length) as f32),
         ground: Some(ground),
@@ -127,7 +127,7 @@ pub fn compose(view: &View, look: &Look, scale: Option<&Scale>, sky: Sky) -> Sta
     }
 }
 
-fn materials(fluids: usize) -> Vec<Material> {
+fn materials(view: &View, fluids: &[u8]) -> Vec<Material> {
     let matte = |r: f32, g: f32, b: f32, coat: f32| Material::Matte { albedo: Vec3::new(r, g, b), coat };
     let mut all = vec![
         matte(0.85, 0.20, 0.05, 0.6), // STONE: warm, so that it stands out of blue water
@@ -140,7 +140,11 @@ fn materials(fluids: usize) -> Vec<Material> {
         Material::Painted { coat: 0.1 }, // COLORED: walls of a colour of their own, most of them stone
     ];
     all.push(Material::Fluid);
-    all.extend((1..fluids).map(|rank| Material::Interface(rank as u8)));
+    all.extend((1..fluids.len()).map(|rank| Material::Interface(rank as u8)));
+    // After them, the skins of fluids that are not seen through.
+    all.extend(
+        fluids.iter().map(|i| Material::Skin { albedo: fluid_color(view, usize::from(*i)), coat: 0.4 }),
+    );
     all
 }
 
@@ -281,27 +285,75 @@ fn bodies(mesher: &mut Mesher, view: &View) {
     }
 }
 
-/// The surface of all fluids as a clear border, laid against the walls, and the borders between them.
+/// The surface of all fluids as a border, laid against the walls, and the borders between them: clear, or the skin of a fluid
+/// that is not seen through.
 fn water(mesher: &mut Mesher, view: &View, fluids: &[u8]) {
     let Some(surface) = view.surface else { return };
     let (position, normal) = cling(surface, view);
-    clear(mesher, position.into_iter().zip(normal), &surface.triangles, FLUID);
+    let rank_of = |fluid: u8| fluids.iter().position(|f| *f == fluid).unwrap_or(0);
+    let skin = |rank: usize| FLUID + (fluids.len() + rank) as u16;
+    let opaque: Vec<bool> = fluids.iter().map(|f| is_opaque(view, usize::from(*f))).collect();
+    let any = |rank: usize| opaque.get(rank).copied().unwrap_or(false);
+    let first = mesher.triangles.position.len();
+    border(mesher, position.into_iter().zip(normal), &surface.triangles, |t| {
+        let rank = surface.fluid.get(t[0] as usize).map_or(0, |f| rank_of(*f));
+        if any(rank) { skin(rank) } else { FLUID }
+    });
+    if opaque.contains(&true) {
+        for (i, paint) in mesher.triangles.paint[first..].iter_mut().enumerate() {
+            let fluid = surface.fluid.get(i).copied().unwrap_or(fluids[0]);
+            *paint = glow(view, usize::from(fluid), surface.velocity.get(i));
+        }
+    }
     // Particles of which no border can be made have no surface either, or another one: then one fluid is drawn.
     let borders = interfaces(view.frame, &crate::surface::Options::default()).unwrap_or_default();
-    for border in borders {
-        let Some(rank) = fluids.iter().position(|f| *f == border.fluid) else { continue };
-        let corners = border.surface.position.iter().zip(&border.surface.normal);
+    for inner in borders {
+        let Some(rank) = fluids.iter().position(|f| *f == inner.fluid) else { continue };
+        let corners = inner.surface.position.iter().zip(&inner.surface.normal);
         let at = |v: &[f32; 3]| DVec3::from_array(v.map(f64::from));
         let corners = corners.map(|(p, n)| (at(p), at(n)));
-        clear(mesher, corners, &border.surface.triangles, FLUID + rank as u16);
+        // Of what lies on its two sides, that which is not seen through.
+        let behind = [rank, rank.saturating_sub(1)].into_iter().find(|r| any(*r));
+        let first = mesher.triangles.position.len();
+        border(mesher, corners, &inner.surface.triangles, |_| behind.map_or(FLUID + rank as u16, skin));
+        if let Some(behind) = behind {
+            let light = glow(view, usize::from(fluids[behind]), None);
+            mesher.triangles.paint[first..].fill(light);
+        }
     }
 }
 
-fn clear(
+fn is_opaque(view: &View, fluid: usize) -> bool {
+    view.scene.and_then(|s| s.fluids.get(fluid)).is_some_and(|f| f.opaque || f.glow.is_some())
+}
+
+/// Light that a fluid gives off where it has this velocity, m/s. What emitters pour comes hot and gets a skin where it
+/// comes to rest: darker, and the redder the darker.
+fn glow(view: &View, fluid: usize, velocity: Option<&[f32; 3]>) -> Vec3 {
+    let Some((scene, own)) = view.scene.and_then(|s| Some((s, s.fluids.get(fluid)?))) else {
+        return Vec3::ZERO;
+    };
+    let Some(glow) = own.glow else { return Vec3::ZERO };
+    let glow = Vec3::from_array(glow.map(|c| c as f32));
+    let poured = scene.emitters.iter().filter(|e| e.fluid == fluid).map(|e| e.speed).fold(0.0, f64::max);
+    let heat = match velocity {
+        Some(v) if poured > 0.0 => {
+            let speed = Vec3::from_array(*v).length();
+            SKIN_HEAT + (1.0 - SKIN_HEAT) * speed / (speed + poured as f32)
+        }
+        _ => 1.0,
+    };
+    glow * Vec3::new(heat, heat.powf(1.7), heat.powf(2.5))
+}
+
+/// Share of its glow that a fluid keeps at rest.
+const SKIN_HEAT: f32 = 0.05;
+
+fn border(
     mesher: &mut Mesher,
     corners: impl Iterator<Item = (DVec3, DVec3)>,
     triangles: &[[u32; 3]],
-    material: u16,
+    material: impl Fn(&[u32; 3]) -> u16,
 ) {
     let first = mesher.triangles.position.len() as u32;
     for (p, n) in corners {
@@ -309,7 +361,7 @@ fn clear(
     }
     let count = mesher.triangles.position.len() as u32 - first;
     for t in triangles.iter().filter(|t| t.iter().all(|i| *i < count)) {
-        mesher.triangle(t.map(|i| first + i), material);
+        mesher.triangle(t.map(|i| first + i), material(t));
     }
 }
 

@@ -237,7 +237,7 @@ fn photon(stage: &Stage, mut ray: Ray, level: f32) -> Option<(Vec3, Vec3)> {
         };
         let cos = -ray.direction.dot(n);
         let direction = match stage.material(material) {
-            Material::Matte { .. } | Material::Painted { .. } => return None,
+            Material::Matte { .. } | Material::Painted { .. } | Material::Skin { .. } => return None,
             Material::Pane => {
                 light *= PANE_TINT * (1.0 - pane(cos, GLASS));
                 ray.direction

@@ -35,6 +35,13 @@ pub enum Material {
         /// Strength of the coat's mirror, 0..1.
         coat: f32,
     },
+    /// Matte, under a clear coat, and gives off the colour of the primitive as light.
+    Skin {
+        /// Share of light scattered, linear.
+        albedo: Vec3,
+        /// Strength of the coat's mirror, 0..1.
+        coat: f32,
+    },
     /// Border of all fluids together.
     Fluid,
     /// Border, within the fluids, around the one of this rank (1: the second) and all of higher rank.
@@ -102,6 +109,18 @@ impl Stage {
         self.materials.get(index as usize).copied().unwrap_or(gray)
     }
 
+    /// The light that what is met first along `ray` gives off by itself.
+    pub fn given_off(&self, ray: &Ray) -> Vec3 {
+        if !self.materials.iter().any(|m| matches!(m, Material::Skin { .. })) {
+            return Vec3::ZERO;
+        }
+        let hit = self.geometry.nearest(ray).map(|hit| self.geometry.surface(ray, &hit));
+        match hit {
+            Some((_, _, paint, index)) if matches!(self.material(index), Material::Skin { .. }) => paint,
+            _ => Vec3::ZERO,
+        }
+    }
+
     /// Share of light that arrives along `ray` (up to its end) from afar. Fluids and glass dim and tint it but do not
     /// bend it; so shadows of water are never black.
     pub fn visibility(&self, ray: &Ray) -> Vec3 {
@@ -115,7 +134,7 @@ impl Stage {
         self.geometry.each(&mut ray.clone(), |hit, ray| {
             let material = self.material(self.geometry.material(&hit));
             match material {
-                Material::Matte { .. } | Material::Painted { .. } => {
+                Material::Matte { .. } | Material::Painted { .. } | Material::Skin { .. } => {
                     blocked = true;
                     return ControlFlow::Break(());
                 }

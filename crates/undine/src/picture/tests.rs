@@ -335,3 +335,43 @@ fn water_is_laid_flat_against_the_walls_it_touches() {
     assert!((high.x - 1.0).abs() < 1e-6 && (high.y - 0.5).abs() < 1e-6);
     assert!(normal.iter().all(|n| n.is_normalized()));
 }
+
+#[test]
+fn a_skin_gives_off_light_and_hides_what_is_behind_it() {
+    let albedo = Vec3::new(0.1, 0.2, 0.3);
+    let stage = furnace(Material::Skin { albedo, coat: 0.0 }, Tint::CLEAR);
+    let seen = look_at(&stage, 0.3, 1);
+    assert!((seen - (albedo + 0.25)).length() < 1e-6, "{seen}");
+    let towards = Ray::new(Vec3::new(0.0, 0.0, -5.0), Vec3::Z, 1e-4);
+    assert_eq!(stage.visibility(&towards), Vec3::ZERO);
+    assert_eq!(stage.given_off(&towards), Vec3::splat(0.25));
+    assert_eq!(stage.given_off(&Ray { direction: Vec3::NEG_Z, ..towards }), Vec3::ZERO);
+    let painted = furnace(Material::Painted { coat: 0.0 }, Tint::CLEAR);
+    assert_eq!(painted.given_off(&towards), Vec3::ZERO);
+}
+
+#[test]
+fn lava_glows_where_it_flows_and_mud_does_not_glow() {
+    let (_, frame, mut surface) = tank();
+    surface.velocity = vec![[0.0; 3]; surface.position.len()];
+    surface.velocity[0] = [0.0, -4.0, 0.0];
+    let stage = |look: &str| {
+        let text = format!(
+            "[model]\nspacing = 0.1\n[[fluid]]\nname = \"melt\"\n{look}\n[[emitter]]\nfluid = \"melt\"\nspeed = 1\n\
+             shape = {{ disc = {{ center = [0, 1, 0], normal = [0, -1, 0], radius = 0.3 }} }}"
+        );
+        let scene = Scene::parse(&text, "test", std::path::Path::new("."), &[]).unwrap().scene;
+        let view = View { scene: Some(&scene), surface: Some(&surface), ..View::new(&frame) };
+        compose(&view, &Look::Water, None, Sky::day(Vec3::Y))
+    };
+    let material = |stage: &Stage| stage.material(stage.geometry.triangles.material[0]);
+    let lava = stage("color = [0.1, 0.05, 0.02]\nglow = [2, 1, 0.5]");
+    assert_eq!(material(&lava), Material::Skin { albedo: Vec3::new(0.1, 0.05, 0.02), coat: 0.4 });
+    let paint = &lava.geometry.triangles.paint;
+    assert!(paint[0].x > 1.5 && paint[0].x < 2.0 && paint[0].z > 0.2, "{}", paint[0]);
+    assert!(paint[1].x > 0.0 && paint[1].x < 0.2 && paint[1].z < 0.01 * paint[1].x, "{}", paint[1]);
+    let mud = stage("color = [0.1, 0.05, 0.02]\nopaque = true");
+    assert_eq!(material(&mud), material(&lava));
+    assert!(mud.geometry.triangles.paint.iter().all(|p| *p == Vec3::ZERO));
+    assert_eq!(material(&stage("")), Material::Fluid);
+}

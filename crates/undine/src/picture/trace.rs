@@ -193,6 +193,7 @@ impl Tracer<'_> {
         match border {
             Material::Matte { albedo, coat } => self.matte(path, p, flat, n, albedo, coat, random),
             Material::Painted { coat } => self.matte(path, p, flat, n, paint, coat, random),
+            Material::Skin { albedo, coat } => paint + self.matte(path, p, flat, n, albedo, coat, random),
             Material::Pane => {
                 let share = pane(-d.dot(flat), GLASS);
                 let straight = |path: &Path| Path { ray: Ray::new(p, d, stage.epsilon), ..*path };
@@ -308,6 +309,7 @@ impl Tracer<'_> {
         // And so would be the parts of the sky.
         let d = if self.plain { n } else { cosine_direction(n, random.pair()) };
         let ray = Ray::new(p, d, stage.epsilon);
+        light += stage.given_off(&Ray { farthest: self.to_ground(&ray), ..ray });
         light += if self.to_ground(&ray).is_finite() {
             // Light off the ground, less the nearer it lies.
             let seen = stage.visibility(&Ray { farthest: self.to_ground(&ray), ..ray });

@@ -287,6 +287,8 @@ fn build_fluids(entries: &[Reader], shapes: &ShapeBuilder, budget: &mut Budget) 
             shape,
             velocity: entry.vector("velocity"),
             color: entry.maybe_vector("color").map(Into::into),
+            opaque: entry.flag("opaque"),
+            glow: entry.maybe_vector("glow").map(Into::into),
         }
     };
     entries.iter().zip(names).map(build).collect()

@@ -212,6 +212,10 @@ pub static FLUID: Table = Table {
             "Where it starts: box, sphere, cylinder or mesh."),
         key("velocity", Vector(SPEED), ZERO, "m/s", "Initial velocity."),
         key("color", Vector(SHARE), Absent("chosen by index"), "", "Colour in pictures, linear RGB."),
+        key("opaque", Kind::Switch, Flag(false), "",
+            "Not seen through in pictures: paint, milk, mud."),
+        key("glow", Vector(range(0.0, 100.0)), Absent("does not glow"), "",
+            "Light it gives off in pictures, linear RGB, 1 as bright as white paper in the sun: lava. It is then opaque. Of a fluid that emitters pour, what has come to rest has a dark skin. Raising it makes it brighter."),
     ],
     groups: &[],
 };

@@ -150,6 +150,10 @@ pub struct Fluid {
     pub velocity: DVec3,
     /// Colour in pictures, linear RGB 0..1.
     pub color: Option<[f64; 3]>,
+    /// Not seen through in pictures.
+    pub opaque: bool,
+    /// Light it gives off in pictures, linear RGB; then it is opaque.
+    pub glow: Option<[f64; 3]>,
 }
 
 /// How a wall treats tangential motion.

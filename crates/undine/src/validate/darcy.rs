@@ -164,9 +164,8 @@ fn ball_radius(fraction: f64) -> f64 {
 }
 
 pub(super) fn run(lab: &mut Lab) -> Result<(), CaseError> {
-    // Sheared for long, particles get disordered and resist more: 2 % and 5 % would be wanted, and hold at first.
-    let linear = lab.either(0.05, 0.06);
-    let gate = lab.either(0.07, 0.15);
+    let linear = lab.either(0.02, 0.04);
+    let gate = lab.either(0.04, 0.1);
     let way = lab.either(0.5, 0.25);
     // Spacings per cell; a cylinder's radius is 0.252 of it and a sphere's 0.310.
     let arrays = [
@@ -200,7 +199,7 @@ pub(super) fn run(lab: &mut Lab) -> Result<(), CaseError> {
             flow.drift,
             0.0,
             flow.drift,
-            lab.either(0.03, 0.1),
+            lab.either(0.01, 0.02),
         );
 
         let darcy = |force: f64| array.permeability * L * L * force / NU * 1e6;

@@ -45,7 +45,7 @@ fn scene(spacing: f64, duration: f64) -> (String, f64) {
 /// Hagen and Poiseuille: Q = πFR⁴/8ν.
 pub(super) fn run(lab: &mut Lab) -> Result<(), CaseError> {
     let across = lab.either(15.0, 7.0);
-    let gate = lab.either(0.03, 0.05);
+    let gate = lab.either(0.02, 0.03);
     // The slowest mode, ν(2.405/R)², has fallen to e^-8.
     let duration = 8.0 * R * R / (NU * 2.405_f64.powi(2));
     let d = snug_spacing(R / across, |d| scene(d, duration))?;

@@ -187,11 +187,11 @@ impl Boundary {
         }
     }
 
-    /// Gives boundary particles the pressure and velocity that fluid sees of them in the force pass.
-    pub fn answer(&mut self, work: &Work, grid: &Grid, fluid: &[u8], gravity: DVec3, dt: f64) {
+    /// Gives boundary particles the pressure, at least `least` Pa, and velocity that fluid sees of them in the force pass.
+    pub fn answer(&mut self, work: &Work, grid: &Grid, fluid: &[u8], gravity: DVec3, dt: f64, least: f32) {
         let Boundary { still, moving, skin, constants, kind, .. } = self;
         for set in still.iter_mut().chain(moving).chain(skin) {
-            extrapolate::extrapolate(set, constants, work, grid, fluid, gravity, dt as f32);
+            extrapolate::extrapolate(set, constants, work, grid, fluid, gravity, dt as f32, least);
             if *kind == WallKind::EvolvedDensity {
                 set.carry();
             }

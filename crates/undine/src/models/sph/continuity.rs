@@ -57,6 +57,8 @@ pub struct Continuity {
     sum: f32,
     /// Share of the way to the summed density in this step.
     pull: f32,
+    /// Whether [`Totals`] are wanted.
+    counts: bool,
 }
 
 /// Sums of one particle.
@@ -70,6 +72,28 @@ pub struct Rate {
     pub color: [f32; 3],
     /// Σ w³ + c w⁶, itself included.
     pub sum: f32,
+}
+
+/// What all particles of a block add up to.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Totals {
+    /// Relative densities.
+    pub density: f64,
+    /// Relative densities as the kernel sums them.
+    pub sum: f64,
+    /// How many are at a surface.
+    pub at_surface: usize,
+}
+
+impl Totals {
+    /// Both together.
+    pub fn and(self, o: &Self) -> Self {
+        Totals {
+            density: self.density + o.density,
+            sum: self.sum + o.sum,
+            at_surface: self.at_surface + o.at_surface,
+        }
+    }
 }
 
 impl Continuity {
@@ -88,6 +112,8 @@ impl Continuity {
             sum: (1.0 / lattice_sum(1.0, p.h / p.spacing, |_, r| sum_term((r * p.spacing / p.h).powi(2))))
                 as f32,
             pull: (PULL * dt * p.sound() / p.spacing) as f32,
+            // Whether fluid is enclosed is told before the first step.
+            counts: p.enclosed || dt == 0.0,
         }
     }
 
@@ -112,16 +138,20 @@ impl Continuity {
         compression.resize(work.len(), 0.0);
         let mut found = std::mem::take(&mut work.found);
         found.resize_with(work.len().div_ceil(BLOCK), Shared::default);
+        let mut totals = std::mem::take(&mut work.totals);
+        totals.resize(found.len(), Totals::default());
         let blocks = (
             density.par_chunks_mut(BLOCK),
             surface.par_chunks_mut(BLOCK),
             compression.par_chunks_mut(BLOCK),
             found.par_iter_mut(),
             near_wall.par_chunks_mut(BLOCK),
+            totals.par_iter_mut(),
         );
         blocks.into_par_iter().enumerate().for_each_init(
             Crowd::default,
-            |crowd, (block, (density, surface, compression, found, near))| {
+            |crowd, (block, (density, surface, compression, found, near, totals))| {
+                *totals = Totals::default();
                 let first = block * BLOCK;
                 let range = first..first + density.len();
                 prefetch(&x[range.clone()]);
@@ -150,10 +180,16 @@ impl Continuity {
                     let rate = *rho * rate;
                     *rho += self.dt * (rate + self.diffusion * sums[k].diffusion);
                     let length = (n[0] * n[0] + n[1] * n[1] + n[2] * n[2]).sqrt();
+                    let sum = self.sum * sums[k].sum + held;
                     if length < SURFACE {
-                        *rho += self.pull * (self.sum * sums[k].sum + held - *rho);
+                        *rho += self.pull * (sum - *rho);
                     }
                     *rho = rho.clamp(LEAST, MOST);
+                    if self.counts {
+                        totals.density += f64::from(*rho);
+                        totals.sum += f64::from(sum);
+                        totals.at_surface += usize::from(length > SURFACE);
+                    }
                     compression[k] = *rho - 1.0 + (self.bulk * rate).clamp(-0.05, 0.05);
                     let root = 1.0 / length.sqrt();
                     surface[k] = if length > SURFACE {
@@ -170,7 +206,7 @@ impl Continuity {
                 r[VOLUME] = if surface[i][3] > 0.0 { -1.0 } else { 1.0 } / density[i];
             }
         });
-        (work.surface, work.compression, work.found) = (surface, compression, found);
+        (work.surface, work.compression, work.found, work.totals) = (surface, compression, found, totals);
     }
 
     /// What the sums of a particle say of its place: ∇c h, pointing to where there is more, and relative density.

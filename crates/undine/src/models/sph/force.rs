@@ -48,6 +48,8 @@ pub struct Forces {
     color_threshold: f32,
     spacing: f64,
     spacing3: f64,
+    /// No pressure that a wall answers to is less, Pa.
+    pub(super) least: f32,
 }
 
 /// What a particle's fluid gives to its forces.
@@ -124,7 +126,8 @@ impl Forces {
             // with (Δ/r)² taken as 1. g = w² + 2c w⁵: only powers of r² are left, no root, no division.
             Kernels::Conservative => {
                 let pressure = 6.0 * Cored::FACTOR * d6 / h.powi(4) / p.lattice_gradient;
-                (pressure, 12.0 * Cored::FACTOR * d6 / h.powi(5) / p.lattice_gradient, pressure * h / d)
+                let laplacian = p.lattice_gradient * p.thinning;
+                (pressure, 12.0 * Cored::FACTOR * d6 / h.powi(5) / laplacian, pressure * h / d)
             }
         };
         let constants = |f: &FluidParams| {
@@ -164,6 +167,7 @@ impl Forces {
             color_threshold: 0.2 / h as f32,
             spacing: d,
             spacing3: d.powi(3),
+            least: if p.enclosed { f32::NEG_INFINITY } else { 0.0 },
         }
     }
 
@@ -237,7 +241,7 @@ impl Forces {
         let f = &self.fluids[fluid as usize];
         let per_mass = f64::from(f.per_mass);
         let volume = f64::from(r[VOLUME].abs()) * self.spacing3;
-        let p = f64::from(r[PRESSURE].max(0.0));
+        let p = f64::from(r[PRESSURE].max(self.least));
         // The wall answers with the particle's own pressure: its layers are an extension of the fluid. (In the
         // spiky gradient the mean of both is taken, in the other their sum.)
         let both = if self.kernels == Kernels::Mueller { 1.0 } else { 2.0 };

@@ -17,6 +17,7 @@ pub mod continuity;
 pub mod crowd;
 pub mod density;
 mod drift;
+mod enclosed;
 pub mod force;
 pub mod implicit;
 pub mod lists;
@@ -238,13 +239,17 @@ impl Sph {
                 c.apply(&mut self.work, grid, &mut self.particles, around, walls);
             }
         });
+        if self.params.enclosed {
+            passes.time("shift", || self.level(dt));
+        }
         passes.time("pressure", || {
             let Work { records, compression, .. } = &mut self.work;
             self.pressure.solve(&self.params, &self.particles.fluid, compression, records);
         });
         passes.time("walls", || {
             let gravity = around.fields.gravity;
-            self.boundary.answer(&self.work, &self.grid, &self.particles.fluid, gravity, dt);
+            let least = self.forces.least;
+            self.boundary.answer(&self.work, &self.grid, &self.particles.fluid, gravity, dt, least);
         });
     }
 
@@ -301,6 +306,9 @@ impl Solver for Sph {
         if !passes.time("move", || self.advance(dt, around)) {
             return Err(self.lost(around.time));
         }
+        if self.params.enclosed {
+            passes.time("shift", || self.shift(dt, around));
+        }
         self.sort_and_sum(dt, around, passes);
         passes.time("force", || self.forces(around, (0.5 * dt) as f32));
         if self.params.implicit {
@@ -317,6 +325,7 @@ impl Solver for Sph {
 
     fn settle(&mut self, around: &Around) {
         self.pack(around);
+        self.enclose(around);
     }
 
     fn refresh(&mut self, around: &Around, passes: &mut Passes) {
@@ -327,6 +336,9 @@ impl Solver for Sph {
     }
 
     fn insert(&mut self, births: &[Birth]) -> usize {
+        if !births.is_empty() {
+            self.open();
+        }
         if self.particles.is_empty() {
             self.particles.reserve_exact(births.len());
         }
@@ -358,7 +370,10 @@ impl Solver for Sph {
 
     fn remove(&mut self, region: &(dyn Fn(DVec3) -> bool + Sync)) -> usize {
         let gone = self.particles.retain(|p| !region(p.into()));
-        self.stale |= gone > 0;
+        if gone > 0 {
+            self.stale = true;
+            self.open();
+        }
         gone
     }
 
@@ -421,7 +436,8 @@ impl Solver for Sph {
     fn save(&self, out: &mut CheckpointWriter) -> std::io::Result<()> {
         out.section("sph")?;
         self.particles.save(out)?;
-        out.put_f32s(&[self.extremes.speed2, self.extremes.acceleration2, self.implicit.change])?;
+        let enclosed = f32::from(u8::from(self.params.enclosed));
+        out.put_f32s(&[self.extremes.speed2, self.extremes.acceleration2, self.implicit.change, enclosed])?;
         for f in &self.params.fluids {
             out.put_f64s(&[f.viscosity, f.tension])?;
         }
@@ -433,7 +449,9 @@ impl Solver for Sph {
         from.section("sph")?;
         self.particles.load(from, self.params.fluids.len())?;
         let extremes = from.get_f32s()?;
-        let [speed2, acceleration2, change] = extremes[..] else { return Err(damaged("step statistics")) };
+        let [speed2, acceleration2, change, enclosed] = extremes[..] else {
+            return Err(damaged("step statistics"));
+        };
         for f in &mut self.params.fluids {
             let values = from.get_f64s()?;
             let [viscosity, tension] = values[..] else { return Err(damaged("fluid parameters")) };
@@ -441,6 +459,7 @@ impl Solver for Sph {
         }
         self.params.choose_viscous_step();
         self.implicit.change = change;
+        self.params.enclosed = enclosed != 0.0;
         self.boundary.load(from)?;
         self.forces = Forces::new(&self.params, self.tension);
         // The grid and working copy as the last step left them: what was saved at a frame is sorted.

@@ -36,18 +36,22 @@ impl Sph {
             return;
         }
         for _ in 0..ROUNDS {
-            if self.pack_once(around) < EVEN {
+            if self.even_out(around, SHIFT, MOST, true) < EVEN {
                 break;
             }
         }
     }
 
-    /// One round; the greatest shift, in spacings.
-    fn pack_once(&mut self, around: &Around) -> f64 {
+    /// One round: shifts particles by `strength` per Δ Σ V ∇W, at most by `most`, all in spacings. Without `surfaces` none is
+    /// looked for. The greatest shift, in spacings.
+    pub(super) fn even_out(&mut self, around: &Around, strength: f64, most: f64, surfaces: bool) -> f64 {
         self.particles.sort(&mut self.grid, self.period.as_ref());
+        self.stale = true;
         self.work.fill(&self.particles, &self.grid);
         self.boundary.find(around, &self.particles, &self.work);
         self.boundary.press();
+        // The stress of surfaces, of the step before.
+        self.work.surface.clear();
         self.work.records.iter_mut().for_each(|r| {
             r[PRESSURE] = 1.0;
             r[4..7].fill(0.0);
@@ -66,8 +70,11 @@ impl Sph {
             let first = block * BLOCK;
             let mut sums = [Rate::default(); BLOCK];
             let sums = &mut sums[..x.len()];
-            c.pairs(work, Some(grid), first, sums, &mut Shared::default(), &mut gathered.crowd);
-            boundary.rates(block, sums, &mut [0; BLOCK][..sums.len()]);
+            if surfaces {
+                let (found, crowd) = (&mut Shared::default(), &mut gathered.crowd);
+                c.pairs(work, Some(grid), first, sums, found, crowd);
+                boundary.rates(block, sums, &mut [0; BLOCK][..sums.len()]);
+            }
             let mut pushes = [[0.0; 3]; BLOCK];
             let pushes = &mut pushes[..x.len()];
             forces.pairs(work, grid, fluid, first, pushes, (None, gathered));
@@ -85,10 +92,10 @@ impl Sph {
                     color += wall.color;
                     density += wall.density;
                 }
-                if color.length() > f64::from(SURFACE) && density < FULL {
+                if surfaces && color.length() > f64::from(SURFACE) && density < FULL {
                     continue;
                 }
-                let shift = (push * SHIFT).clamp_length_max(MOST);
+                let shift = (push * strength).clamp_length_max(most);
                 let mut at_rest = DVec3::ZERO;
                 let to = around.walls.collide(from, from + shift * spacing, &mut at_rest, 0.0, true);
                 greatest = greatest.max(to.distance(from) / spacing);

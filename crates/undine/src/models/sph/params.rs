@@ -65,6 +65,10 @@ pub struct Params {
     pub implicit: bool,
     /// How time is integrated.
     pub integrator: Integrator,
+    /// Whether the fluid has no free surface; see [`super::enclosed`].
+    pub enclosed: bool,
+    /// Morris' Laplacian in the packing as it is, over that in the lattice at rest. Known of enclosed fluid only, else 1.
+    pub thinning: f64,
 }
 
 /// Only the fluid's half of the smeared surface carries stress, so σ is taken this many times. Measured by
@@ -140,6 +144,8 @@ impl Params {
             viscous_step: o.viscous_step,
             implicit: false,
             integrator: o.integrator,
+            enclosed: false,
+            thinning: 1.0,
         };
         params.choose_viscous_step();
         params
@@ -177,6 +183,11 @@ impl Params {
     fn viscous_limit(&self) -> f64 {
         let limit = |f: &FluidParams| 0.1 * self.spacing.powi(2) * f.density / f.viscosity.max(1e-30);
         self.fluids.iter().map(limit).fold(f64::INFINITY, f64::min)
+    }
+
+    /// Share of negative pressure kept now.
+    pub fn suction(&self) -> f64 {
+        if self.enclosed { 1.0 } else { self.negative_pressure }
     }
 
     /// Δ³ 6f/h⁴ of the cored kernel, over its lattice sum: of Σ V g d, which is Σ V ∇W, 1/m.

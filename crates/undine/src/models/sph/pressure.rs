@@ -14,14 +14,14 @@ pub trait PressureStep: Send + Sync {
 }
 
 /// p = k(ρ-ρ0) (Müller eq. 12). Below ρ0 this pulls, and pulling particles clump; so suction is cut to
-/// `negative_pressure` of itself.
+/// `negative_pressure` of itself, unless the fluid is enclosed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StateEquation;
 
 impl PressureStep for StateEquation {
     fn solve(&self, params: &Params, fluid: &[u8], compression: &[f32], records: &mut [Record]) {
         let bulk: Vec<f32> = params.fluids.iter().map(|f| (f.stiffness * f.density) as f32).collect();
-        let kept = params.negative_pressure as f32;
+        let kept = params.suction() as f32;
         let blocks = (
             records.par_chunks_mut(8 * BLOCK),
             fluid.par_chunks(8 * BLOCK),

@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::continuity::Totals;
 use super::crowd::Shared;
 use crate::neighbors::{BUNCH, Candidates, Grid};
 use crate::simd::Lanes;
@@ -33,6 +34,8 @@ pub struct Work {
     pub compression: Vec<f32>,
     /// Neighbours by block, as the density pass found them; empty where it keeps none.
     pub found: Vec<Shared>,
+    /// Sums by block, of the continuity pass.
+    pub totals: Vec<Totals>,
     n: usize,
 }
 

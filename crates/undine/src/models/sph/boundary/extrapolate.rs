@@ -37,7 +37,8 @@ struct Means {
     convergence: f32,
 }
 
-/// Writes what the force pass is to see of each boundary particle that has fluid around it.
+/// Writes what the force pass is to see of each boundary particle that has fluid around it. Of the pressure no less than
+/// `least`, Pa.
 pub fn extrapolate(
     set: &mut Set,
     constants: &Constants,
@@ -46,6 +47,7 @@ pub fn extrapolate(
     fluid: &[u8],
     gravity: DVec3,
     dt: f32,
+    least: f32,
 ) {
     let Set { position, touched, busy, face, velocity, acceleration, adhesion, work: own, .. } = set;
     let gravity = gravity.as_vec3();
@@ -87,7 +89,7 @@ pub fn extrapolate(
                 // p + ρ(g-a)·(x_w-x_f): fluid at rest would go on like this.
                 let pull = gravity - Vec3::from(acceleration[j]);
                 let depth = pull.dot(Vec3::from(m.mass_way)) * constants.h;
-                let behind = ((m.pressure + depth) * per).max(0.0);
+                let behind = ((m.pressure + depth) * per).max(least);
                 let [nx, ny, nz, depth] = face[j];
                 // Of a sheet, fluid may be on either side.
                 let before = Vec3::new(nx, ny, nz).dot(Vec3::from(m.way)).abs() * per - depth;
