@@ -20,7 +20,7 @@ const COLUMNS: usize = 4;
 
 pub(super) fn run(lab: &mut Lab) -> Result<(), CaseError> {
     let across = lab.either(20.0, 10.0);
-    let duration = lab.either(8.0, 4.0);
+    let duration = 8.0;
     let d = SIZE / across;
     let (deep, half, top) = (6.0 * d, 0.5 * SIZE, 1.6 * SIZE);
     let fluid = |name: &str, density: f64, low: f64, high: f64| {

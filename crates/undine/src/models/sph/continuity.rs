@@ -257,8 +257,8 @@ impl Continuity {
             let mut sums = [[L::splat(0.0); 6]; BUNCH];
             loop {
                 let batch = crowd.gather::<L>(found, k, &work.records);
-                for b in 0..n {
-                    self.add::<L>(&mut sums[b], &work.records[i + b], crowd, batch.shift);
+                for (sums, own) in sums.iter_mut().zip(&work.records[i..i + n]) {
+                    self.add::<L>(sums, own, crowd, batch.shift);
                 }
                 k += 1;
                 if batch.last {

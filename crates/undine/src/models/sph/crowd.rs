@@ -7,7 +7,7 @@
 
 use super::density::{images, load, square_distance};
 use super::work::{Record, VOLUME, Work};
-use crate::neighbors::{BUNCH, Candidates, Grid};
+use crate::neighbors::{Candidates, Grid};
 use crate::simd::Lanes;
 
 /// Chunks of candidates after which a crowd is worked off.
@@ -48,14 +48,22 @@ impl Shared {
         self.batches[k].count.into()
     }
 
-    /// Who is near the bunch of batch k.
-    #[cfg(test)]
-    pub fn near(&self, k: usize) -> Vec<u32> {
+    /// Who is near the bunch of batch k, and more.
+    pub fn near(&self, k: usize) -> impl Iterator<Item = usize> {
         let from = if k == 0 { 0 } else { self.batches[k - 1].end as usize };
-        let hits = &self.hits[from..self.batches[k].end as usize];
-        let each =
-            |[first, near]: [u32; 2]| (0..32).filter(move |b| near >> b & 1 == 1).map(move |b| first + b);
-        hits.iter().copied().flat_map(each).collect()
+        self.hits[from..self.batches[k].end as usize].iter().flat_map(|&[first, near]| {
+            (0..16).filter(move |lane| near >> lane & 1 == 1).map(move |lane| first as usize + lane)
+        })
+    }
+
+    /// The batches, each with the particles of its bunch, from `first` on.
+    pub fn bunches(&self, first: usize) -> impl Iterator<Item = (usize, &Batch, std::ops::Range<usize>)> {
+        let mut i = first;
+        self.batches.iter().enumerate().map(move |(k, batch)| {
+            let bunch = i..i + usize::from(batch.count);
+            i = if batch.last { bunch.end } else { i };
+            (k, batch, bunch)
+        })
     }
 
     /// Searches the neighbours of the particles from `first` to before `end`, as far as the grid reaches.
@@ -81,8 +89,8 @@ impl Shared {
                         // SAFETY: candidates are below the number of particles.
                         let at = unsafe { load::<L>(work, c.first) };
                         let mut near = 0;
-                        for b in 0..BUNCH {
-                            near |= square_distance(q[b], at).first_below(reach2, c.count);
+                        for q in q {
+                            near |= square_distance(q, at).first_below(reach2, c.count);
                         }
                         // Written always and kept if any is near: no branch to guess.
                         let len = self.hits.len();
@@ -160,9 +168,9 @@ impl Crowd {
                 // SAFETY: of the 32 entries at most 16 are read, from 16 on at most.
                 columns[0] = columns[0].add(unsafe { L::load(FAR.as_ptr().add(16 - (len - at))) });
             }
-            for c in 0..8 {
+            for (column, values) in self.columns.iter_mut().zip(columns) {
                 // SAFETY: there is room for a vector more than neighbours.
-                unsafe { columns[c].store(self.columns[c].as_mut_ptr().add(at)) };
+                unsafe { values.store(column.as_mut_ptr().add(at)) };
             }
             at += L::N;
         }
@@ -210,8 +218,8 @@ impl More<4> {
                 // SAFETY: all are numbers of particles, and there is room for a vector more.
                 unsafe {
                     let columns = L::gather4(surface.as_ptr(), crowd.index.as_ptr().add(at));
-                    for c in 0..4 {
-                        columns[c].store(self.columns[c].as_mut_ptr().add(at));
+                    for (column, values) in self.columns.iter_mut().zip(columns) {
+                        values.store(column.as_mut_ptr().add(at));
                     }
                 }
             }

@@ -123,7 +123,8 @@ pub fn largest_term(
     };
     let mut around = Vec::new();
     let mut candidates = Candidates::default();
-    grid.candidates::<Portable>(at, at, &mut candidates);
+    // Particles may have moved since they were sorted.
+    grid.candidates_anywhere::<Portable>(at, at, &mut candidates);
     for (shift, chunks) in candidates.groups() {
         for j in chunks.iter().flat_map(|c| c.range()) {
             let q = work.at(j);

@@ -219,26 +219,27 @@ fn neighbours_kept_over_steps_are_all_there_are() {
             let (p, q) = (work.at(i), work.at(j));
             is_neighbor(std::array::from_fn(|a| p[a] - q[a]))
         };
-        let mut i = 0;
-        for found in &work.found {
-            let mut k = 0;
-            while k < found.batches() {
-                let end = i + found.count(k);
-                let kept = found.near(k);
+        let mut seen = 0;
+        for (block, found) in work.found.iter().enumerate() {
+            for (k, _, bunch) in found.bunches(block * BLOCK) {
+                let kept: Vec<usize> = found.near(k).collect();
                 let mut once = kept.clone();
                 once.sort_unstable();
                 once.dedup();
                 assert_eq!(once.len(), kept.len(), "none twice");
-                for i in i..end {
+                seen += bunch.len();
+                for i in bunch {
                     for j in (0..work.len()).filter(|&j| near(i, j)) {
-                        assert!(kept.contains(&(j as u32)), "step {step}: {j} beside {i}");
+                        assert!(kept.contains(&j), "step {step}: {j} beside {i}");
                     }
                 }
-                (i, k) = (end, k + 1);
             }
         }
-        assert_eq!(i, work.len());
+        assert_eq!(seen, work.len());
     }
+    // Of any step, not only of those that sort.
+    let frame = sph.frame(&Around { time: 0.0, walls: &walls, fields: &fields, solids: &solids });
+    assert!(frame.particles.vector("normal").unwrap().iter().any(|n| *n != [0.0; 3]));
     assert!(sph.searches > 2 && sph.searches < steps as u64 / 2, "{} searches", sph.searches);
 }
 
