@@ -25,7 +25,7 @@ pub struct Shared {
     lanes: usize,
 }
 
-/// Up to [`CHUNKS`] hits of a bunch, seen from one periodic image.
+/// Up to `CHUNKS` hits of a bunch, seen from one periodic image.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch {
     end: u32,

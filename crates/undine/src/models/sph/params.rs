@@ -65,7 +65,7 @@ pub struct Params {
     pub implicit: bool,
     /// How time is integrated.
     pub integrator: Integrator,
-    /// Whether the fluid has no free surface; see [`super::enclosed`].
+    /// Whether the fluid has no free surface; see `enclosed.rs`.
     pub enclosed: bool,
     /// Morris' Laplacian in the packing as it is, over that in the lattice at rest. Known of enclosed fluid only, else 1.
     pub thinning: f64,
