@@ -129,7 +129,7 @@ impl Sph {
         &self.params
     }
 
-    /// The particles, sorted by cell as of the last step.
+    /// The particles, sorted by cell as of the last search for neighbours.
     pub fn particles(&self) -> &Particles {
         &self.particles
     }
