@@ -25,6 +25,7 @@ use glam::DVec3;
 use self::adhesion::Adhesion;
 use self::set::{Origin, Owner, Set};
 use super::continuity::Rate;
+use super::crowd::Crowd;
 use super::force::Forces;
 use super::params::Params;
 use super::work::{PRESSURE, Work};
@@ -80,8 +81,9 @@ pub struct Constants {
 }
 
 impl Boundary {
-    /// The boundary particles of a scene; none where walls are `layers`.
-    pub fn new(scene: &Scene, params: &Params) -> Result<Self, SampleError> {
+    /// The boundary particles of a scene; none where walls are `layers`. What fluid sees of those at rest is searched as far as
+    /// `reach` supports.
+    pub fn new(scene: &Scene, params: &Params, reach: f64) -> Result<Self, SampleError> {
         let walls = Walls::new(scene);
         let period = crate::walls::period(scene);
         let kind = params.walls;
@@ -106,9 +108,8 @@ impl Boundary {
             }
         }
         let set = |origins: Vec<Origin>, moves: bool| {
-            let around = (&walls, &solids);
-            (!origins.is_empty())
-                .then(|| Set::new(origins, params.h, params.spacing, moves, around, period.as_ref()))
+            let (around, lengths) = ((&walls, &solids), (params.h, params.spacing, reach));
+            (!origins.is_empty()).then(|| Set::new(origins, lengths, moves, around, period.as_ref()))
         };
         Ok(Boundary {
             kind,
@@ -160,14 +161,15 @@ impl Boundary {
         }
     }
 
-    /// Moves what moves, finds who of the fluid sees whom, and sums what the density pass wants of them.
-    pub fn find(&mut self, around: &Around, particles: &Particles, work: &Work) {
+    /// Moves what moves, finds who of the fluid sees whom (`fresh`, or those found before serve on), and sums what the density
+    /// pass wants of them.
+    pub fn find(&mut self, around: &Around, particles: &Particles, work: &Work, fresh: bool) {
         for moving in self.moving.iter_mut().chain(&mut self.skin) {
             moving.pose(around.walls, around.solids, self.period.as_ref());
         }
         let unit = self.constants.unit;
         for set in self.sets_mut() {
-            set.find(particles.position(), &work.records, unit);
+            set.find(particles.position(), &work.records, unit, fresh);
         }
     }
 
@@ -207,10 +209,11 @@ impl Boundary {
         first: usize,
         forces: &Forces,
         out: &mut [[f32; 4]],
+        crowd: &mut Crowd,
     ) {
         for set in self.sets() {
             let own = (&work.records[first..], &fluid[first..]);
-            pairs::hold(&set.seen[block], set, own, forces, self.constants.unit, out);
+            pairs::hold(&set.seen[block], set, own, (forces, self.constants.unit), crowd, out);
         }
     }
 
@@ -231,20 +234,22 @@ impl Boundary {
         first: usize,
         forces: &Forces,
         out: &mut [[f32; 3]],
+        crowd: &mut Crowd,
     ) {
-        for set in self.sets() {
+        for set in self.sets().filter(|set| !set.seen[block].is_empty()) {
             let own = (&work.records[first..], &fluid[first..]);
-            pairs::forces(&set.seen[block], set, own, forces, &self.constants, out);
+            let seen = &set.seen[block];
+            pairs::forces(seen, &set.work.records, own, (forces, &self.constants), crowd, out);
             // The packing of the starting fluid knows no surface.
             if work.surface.is_empty() || self.kind == WallKind::LennardJones {
                 continue;
             }
             let surface = &work.surface[first..];
             if !set.is_skin {
-                adhesion::anchor(&set.seen[block], &set.rates[block], own, surface, forces, out);
+                adhesion::anchor(seen, &set.rates[block], own, surface, forces, out);
             }
             if !set.adhesion.is_empty() {
-                self.adhesion.apply(&set.seen[block], set, own, surface, forces, out);
+                self.adhesion.apply(seen, set, (own.0, own.1, surface), forces, crowd, out);
             }
         }
     }

@@ -7,7 +7,7 @@
 
 use super::density::{images, load, square_distance};
 use super::work::{Record, VOLUME, Work};
-use crate::neighbors::{Candidates, Grid};
+use crate::neighbors::{BUNCH, Candidates, Grid};
 use crate::simd::Lanes;
 
 /// Chunks of candidates after which a crowd is worked off.
@@ -15,7 +15,7 @@ const CHUNKS: usize = 32;
 /// Neighbours of a crowd at most.
 const MOST: usize = 16 * CHUNKS;
 
-/// Who is near the bunches of a block of particles: found in the density pass, and used until one from elsewhere can have come.
+/// Who is near the bunches of a block of particles: found once, and used until one from elsewhere can have come.
 #[derive(Clone, Debug, Default)]
 pub struct Shared {
     /// The first of up to L::N particles in sequence, and bits of those that are near.
@@ -66,49 +66,75 @@ impl Shared {
         })
     }
 
+    /// Forgets all, keeps the memory.
+    #[inline(always)]
+    pub fn clear<L: Lanes>(&mut self) {
+        self.hits.clear();
+        self.batches.clear();
+        self.lanes = L::N;
+    }
+
     /// Searches the neighbours of the particles from `first` to before `end`, as far as the grid reaches.
     #[inline(always)]
     pub fn search<L: Lanes>(&mut self, work: &Work, grid: &Grid, first: usize, end: usize) {
         let mut candidates = Candidates::default();
-        let reach2 = L::splat(grid.reach() * grid.reach());
-        self.hits.clear();
-        self.batches.clear();
-        self.lanes = L::N;
+        self.clear::<L>();
         let mut i = first;
         while i < end {
             let (n, points) = work.bunch::<L>(grid, i, end, &mut candidates);
-            for (shift, chunks) in candidates.groups() {
-                // (One test for the box around the bunch found more neighbours, and took as long.)
-                let q = images::<L>(&points, shift);
-                for chunks in chunks.chunks(CHUNKS) {
-                    if self.hits.capacity() - self.hits.len() < chunks.len() {
-                        // By an eighth, not by doubling: this is a good part of all memory.
-                        self.hits.reserve_exact(chunks.len() + self.hits.len() / 8);
-                    }
-                    for c in chunks {
-                        // SAFETY: candidates are below the number of particles.
-                        let at = unsafe { load::<L>(work, c.first) };
-                        let mut near = 0;
-                        for q in q {
-                            near |= square_distance(q, at).first_below(reach2, c.count);
-                        }
-                        // Written always and kept if any is near: no branch to guess.
-                        let len = self.hits.len();
-                        // SAFETY: room for all chunks was made.
-                        unsafe {
-                            self.hits.as_mut_ptr().add(len).write([c.first, near]);
-                            self.hits.set_len(len + usize::from(near != 0));
-                        }
-                    }
-                    let end = self.hits.len() as u32;
-                    self.batches.push(Batch { end, shift, count: n as u8, last: false });
-                }
-            }
-            if let Some(batch) = self.batches.last_mut() {
-                batch.last = true;
-            }
+            self.find::<L>(work, &candidates, &points, n, grid.reach());
             i += n;
         }
+    }
+
+    /// Finds among the candidates, of `work`, those within `reach` of any of the first `n` points, of which the last is repeated;
+    /// says whether there are any.
+    #[inline(always)]
+    pub fn find<L: Lanes>(
+        &mut self,
+        work: &Work,
+        candidates: &Candidates,
+        points: &[[f32; 3]; BUNCH],
+        n: usize,
+        reach: f32,
+    ) -> bool {
+        let reach2 = L::splat(reach * reach);
+        let before = (self.hits.len(), self.batches.len());
+        for (shift, chunks) in candidates.groups() {
+            // (One test for the box around the bunch found more neighbours, and took as long.)
+            let q = images::<L>(points, shift);
+            for chunks in chunks.chunks(CHUNKS) {
+                if self.hits.capacity() - self.hits.len() < chunks.len() {
+                    // By an eighth, not by doubling: this is a good part of all memory.
+                    self.hits.reserve_exact(chunks.len() + self.hits.len() / 8);
+                }
+                for c in chunks {
+                    // SAFETY: candidates are below the number of particles.
+                    let at = unsafe { load::<L>(work, c.first) };
+                    let mut near = 0;
+                    for q in q {
+                        near |= square_distance(q, at).first_below(reach2, c.count);
+                    }
+                    // Written always and kept if any is near: no branch to guess.
+                    let len = self.hits.len();
+                    // SAFETY: room for all chunks was made.
+                    unsafe {
+                        self.hits.as_mut_ptr().add(len).write([c.first, near]);
+                        self.hits.set_len(len + usize::from(near != 0));
+                    }
+                }
+                let end = self.hits.len() as u32;
+                self.batches.push(Batch { end, shift, count: n as u8, last: false });
+            }
+        }
+        if self.hits.len() == before.0 {
+            self.batches.truncate(before.1);
+            return false;
+        }
+        if let Some(batch) = self.batches.last_mut() {
+            batch.last = true;
+        }
+        true
     }
 }
 
@@ -184,6 +210,15 @@ impl Crowd {
         // SAFETY: there is a vector more than neighbours.
         unsafe { L::load(self.columns[c].as_ptr().add(at)) }
     }
+
+    /// Of other records of the same particles, those from `at` on.
+    #[inline(always)]
+    pub fn gather4<L: Lanes>(&self, records: &[[f32; 4]], at: usize) -> [L; 4] {
+        // What the last vector is filled up with is among them.
+        debug_assert!(at < self.len && self.index().iter().all(|j| (*j as usize) < records.len()));
+        // SAFETY: all are numbers of particles.
+        unsafe { L::gather4(records.as_ptr(), self.index.as_ptr().add(at)) }
+    }
 }
 
 /// More about the neighbours of a crowd, by columns.
@@ -206,6 +241,15 @@ impl<const N: usize> More<N> {
         // SAFETY: there is a vector more than neighbours.
         unsafe { L::load(self.columns[c].as_ptr().add(at)) }
     }
+
+    /// Takes values by number.
+    pub fn pick(&mut self, crowd: &Crowd, of: impl Fn(usize) -> [f32; N]) {
+        for (k, &j) in crowd.index().iter().enumerate() {
+            for (column, value) in self.columns.iter_mut().zip(of(j as usize)) {
+                column[k] = value;
+            }
+        }
+    }
 }
 
 impl More<4> {
@@ -224,17 +268,6 @@ impl More<4> {
                 }
             }
             at += L::N;
-        }
-    }
-}
-
-impl More<5> {
-    /// Takes what fluids differ in, from a table by fluid.
-    pub fn pick(&mut self, crowd: &Crowd, fluid: &[u8], table: &[[f32; 5]]) {
-        for (k, &j) in crowd.index().iter().enumerate() {
-            for (column, value) in self.columns.iter_mut().zip(table[usize::from(fluid[j as usize])]) {
-                column[k] = value;
-            }
         }
     }
 }

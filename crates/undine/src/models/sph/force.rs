@@ -207,7 +207,7 @@ impl Forces {
                 prefetch(&z[range]);
                 prefetch(velocity);
                 self.pairs(work, grid, fluid, first, acceleration, (work.found.get(block), gathered));
-                boundary.forces(block, work, fluid, first, self, acceleration);
+                boundary.forces(block, work, fluid, first, self, acceleration, &mut gathered.crowd);
                 let mut most = Extremes { fastest: first, ..Default::default() };
                 let mut act = WallAction::default();
                 for (k, a) in acceleration.iter_mut().enumerate() {
@@ -348,7 +348,7 @@ impl Forces {
                     surfaces.gather::<L>(crowd, &work.surface, all);
                 }
                 if MULTI {
-                    mixed.pick(crowd, fluid, &self.mixed);
+                    mixed.pick(crowd, |j| self.mixed[usize::from(fluid[j])]);
                 }
                 for sums in &mut sums[..n] {
                     sums.add::<PAPER, MULTI, TENSION>(crowd, (surfaces, mixed), batch.shift);

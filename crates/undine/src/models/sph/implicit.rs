@@ -98,14 +98,15 @@ impl Implicit {
         let v = &self.v;
         let blocks =
             (self.rows.par_iter_mut(), self.diagonal.par_chunks_mut(BLOCK), self.r.par_chunks_mut(BLOCK));
-        blocks.into_par_iter().enumerate().for_each(|(block, (rows, diagonal, r))| {
+        let blocks = blocks.into_par_iter().enumerate();
+        blocks.for_each_init(Crowd::default, |crowd, (block, (rows, diagonal, r))| {
             let first = block * BLOCK;
-            coefficients(rows, block, first, dt, forces, work, fluid);
+            coefficients(rows, block, dt, forces, work, fluid, crowd);
             // Whoever has no neighbours at all, not even itself, has a broken place; the guard will say so.
             rows.end.resize(r.len(), rows.index.len() as u32);
             // What walls take: δt Σ k (1 + s/d), and that times their velocity.
             let mut held = [[0.0; 4]; BLOCK];
-            boundary.hold(block, work, fluid, first, forces, &mut held[..r.len()]);
+            boundary.hold(block, work, fluid, first, forces, &mut held[..r.len()], crowd);
             let mut at = 0;
             for (k, r) in r.iter_mut().enumerate() {
                 let i = first + k;
@@ -214,20 +215,20 @@ fn multiply(rows: &[Rows], diagonal: &[f32], p: &[Vector], out: &mut [Vector]) {
 fn coefficients(
     rows: &mut Rows,
     block: usize,
-    first: usize,
     dt: f32,
     forces: &Forces,
     work: &Work,
     fluid: &[u8],
+    crowd: &mut Crowd,
 ) {
     widest!(coefficients_in(
         rows: &mut Rows,
         block: usize,
-        first: usize,
         dt: f32,
         forces: &Forces,
         work: &Work,
         fluid: &[u8],
+        crowd: &mut Crowd,
     ));
 }
 
@@ -235,14 +236,14 @@ fn coefficients(
 fn coefficients_in<L: Lanes>(
     rows: &mut Rows,
     block: usize,
-    first: usize,
     dt: f32,
     forces: &Forces,
     work: &Work,
     fluid: &[u8],
+    crowd: &mut Crowd,
 ) {
     let (zero, one) = (L::splat(0.0), L::splat(1.0));
-    let mut crowd = Crowd::default();
+    let first = block * BLOCK;
     let found = &work.found[block];
     rows.end.clear();
     rows.index.clear();

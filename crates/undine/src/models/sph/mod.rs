@@ -20,7 +20,6 @@ mod drift;
 mod enclosed;
 pub mod force;
 pub mod implicit;
-pub mod lists;
 pub mod naive;
 pub mod normals;
 mod packing;
@@ -96,17 +95,18 @@ impl Sph {
             Kernels::Mueller => TensionKind::ColorField,
             Kernels::Conservative => scene.model.sph.tension,
         };
-        let boundary = Boundary::new(scene, &params)?;
-        let grid = if boundary.is_empty() { Grid::new(params.h) } else { Grid::for_others(params.h, 0.0) };
         let period = crate::walls::period(scene);
         // Across a border that repeats, particles jump to the other side.
         let keeps = period.is_none() && params.kernels == Kernels::Conservative;
+        let reach = if keeps { 1.0 + SKIN } else { 1.0 };
+        let boundary = Boundary::new(scene, &params, reach)?;
+        let grid = if boundary.is_empty() { Grid::new(params.h) } else { Grid::for_others(params.h, 0.0) };
         Ok(Sph {
             pressure: match scene.model.sph.pressure {
                 PressureKind::StateEquation => Box::new(StateEquation),
             },
             particles: Particles::new(params.integrator == Integrator::VelocityVerlet),
-            grid: if keeps { grid.reaching(1.0 + SKIN as f32) } else { grid },
+            grid: grid.reaching(reach as f32),
             work: Work::default(),
             walls: WallKernels::new(&params),
             boundary,
@@ -220,7 +220,7 @@ impl Sph {
                 }
             }
         });
-        passes.time("walls", || self.boundary.find(around, &self.particles, &self.work));
+        passes.time("walls", || self.boundary.find(around, &self.particles, &self.work, fresh));
         passes.time("density", || match self.params.kernels {
             Kernels::Mueller => {
                 density::density(

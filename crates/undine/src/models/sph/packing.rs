@@ -48,7 +48,7 @@ impl Sph {
         self.particles.sort(&mut self.grid, self.period.as_ref());
         self.stale = true;
         self.work.fill(&self.particles, &self.grid);
-        self.boundary.find(around, &self.particles, &self.work);
+        self.boundary.find(around, &self.particles, &self.work, true);
         self.boundary.press();
         // The stress of surfaces, of the step before.
         self.work.surface.clear();
@@ -78,7 +78,7 @@ impl Sph {
             let mut pushes = [[0.0; 3]; BLOCK];
             let pushes = &mut pushes[..x.len()];
             forces.pairs(work, grid, fluid, first, pushes, (None, gathered));
-            boundary.forces(block, work, fluid, first, &forces, pushes);
+            boundary.forces(block, work, fluid, first, &forces, pushes, &mut gathered.crowd);
             let mut act = WallAction::default();
             let mut greatest = 0.0f64;
             for (k, rate) in sums.iter().enumerate() {

@@ -81,15 +81,12 @@ impl Work {
             });
     }
 
-    /// Takes sorted places that are no fluid (parallel arrays, m): coordinates, and records with these alone. One more
-    /// record lies so far away that it adds to no sum: lists of these places are filled up with its number.
+    /// Takes sorted places that are no fluid (parallel arrays, m): coordinates, and records with these alone.
     pub fn place(&mut self, grid: &Grid, position: [&[f64]; 3]) {
         self.place_points(grid, position);
-        let n = self.n;
-        self.records.resize(n + 1, [0.0; 8]);
-        self.records[n] = [1e9, 1e9, 1e9, 0.0, 0.0, 0.0, 0.0, 0.0];
+        self.records.resize(self.n, [0.0; 8]);
         let (x, y, z) = (&self.x, &self.y, &self.z);
-        self.records[..n].par_iter_mut().enumerate().with_min_len(BLOCK).for_each(|(i, r)| {
+        self.records.par_iter_mut().enumerate().with_min_len(BLOCK).for_each(|(i, r)| {
             *r = [x[i], y[i], z[i], 0.0, 0.0, 0.0, 0.0, 0.0];
         });
     }

@@ -14,15 +14,14 @@
 
 use glam::Vec3;
 
+use super::super::crowd::{Crowd, More};
 use super::super::force::Forces;
-use super::super::lists::{List, pad};
 use super::super::params::Params;
 use super::super::work::{Record, VOLUME};
 use super::pairs::WallRate;
-use super::seen::{Seen, Walk};
+use super::seen::{Seen, Visit};
 use super::set::Set;
 use crate::kernels::{Wide, half_space_sum};
-use crate::neighbors::BUNCH;
 use crate::simd::{Lanes, widest};
 
 /// Share of the stress behind the wall that a surface is tied with; twice its own would be that of a surface that goes on there.
@@ -72,9 +71,9 @@ impl Adhesion {
         &self,
         seen: &Seen,
         set: &Set,
-        own: (&[Record], &[u8]),
-        surface: &[[f32; 4]],
+        own: (&[Record], &[u8], &[[f32; 4]]),
         forces: &Forces,
+        crowd: &mut Crowd,
         out: &mut [[f32; 3]],
     ) {
         let c = self;
@@ -82,9 +81,9 @@ impl Adhesion {
             c: &Adhesion,
             seen: &Seen,
             set: &Set,
-            own: (&[Record], &[u8]),
-            surface: &[[f32; 4]],
+            own: (&[Record], &[u8], &[[f32; 4]]),
             forces: &Forces,
+            crowd: &mut Crowd,
             out: &mut [[f32; 3]],
         ));
     }
@@ -121,80 +120,78 @@ fn well(s2: f64) -> f64 {
     0.5 * (whole(1.0) - whole(s2.clamp(0.25, 1.0)))
 }
 
+/// What adheres.
+struct Stick<'a> {
+    c: &'a Adhesion,
+    set: &'a Set,
+    own: (&'a [Record], &'a [u8], &'a [[f32; 4]]),
+    forces: &'a Forces,
+    /// Of the boundary particles.
+    stickiness: More<1>,
+    out: &'a mut [[f32; 3]],
+}
+
 #[inline(always)]
 fn apply_in<L: Lanes>(
     c: &Adhesion,
     seen: &Seen,
     set: &Set,
-    (own, fluid): (&[Record], &[u8]),
-    surface: &[[f32; 4]],
+    own: (&[Record], &[u8], &[[f32; 4]]),
     forces: &Forces,
+    crowd: &mut Crowd,
     out: &mut [[f32; 3]],
 ) {
-    let (zero, one) = (L::splat(0.0), L::splat(1.0));
-    let mut lists: [List; BUNCH] = Default::default();
-    let mut walk = Walk::default();
-    while let Some(sight) = seen.next::<L>(&mut walk, &mut lists) {
-        for (k, list) in lists.iter_mut().enumerate().take(sight.bunch.count) {
-            let i = sight.bunch.first + k;
-            if list.len == 0 {
-                continue;
-            }
-            pad::<L>(list, set.work.len());
-            let p = seen.point(&sight, k);
-            let q = [L::splat(p[0]), L::splat(p[1]), L::splat(p[2])];
-            let mut sums = [zero; 6];
-            let mut at = 0;
-            while at < list.len {
-                // SAFETY: numbers in the list are below that of the last record, with which it is filled up.
-                let [x, y, z, _, _, _, _, volume] =
-                    unsafe { L::gather8(set.work.records.as_ptr(), list.index.as_ptr().add(at)) };
-                let mut sticks = [0.0f32; 16];
-                for (s, &j) in sticks.iter_mut().zip(&list.index[at..list.len.min(at + L::N)]) {
-                    *s = set.adhesion[j as usize];
-                }
-                // SAFETY: as many as any lanes.
-                let stickiness = unsafe { L::load(sticks.as_ptr()) };
-                let share = stickiness.mul(volume.abs());
-                let d = [q[0].sub(x), q[1].sub(y), q[2].sub(z)];
-                let r2 = d[2].mul_add(d[2], d[1].mul_add(d[1], d[0].mul(d[0])));
-                let w = one.sub(r2).max(zero);
-                let spread = w.mul(share);
-                let wets = stickiness.max(zero);
-                let wets2 = wets.mul(wets);
-                let hold = r2
-                    .sub(L::splat(0.25))
-                    .max(zero)
-                    .mul(w)
-                    .mul(wets2.mul(wets2).mul(wets2))
-                    .mul(volume.abs());
-                for a in 0..3 {
-                    sums[a] = d[a].mul_add(spread, sums[a]);
-                    sums[3 + a] = d[a].mul_add(hold, sums[3 + a]);
-                }
-                at += L::N;
-            }
-            let f = &forces.fluids[fluid[i] as usize];
-            let sum = |a: usize| sums[a].sum();
-            let away = Vec3::new(sum(0), sum(1), sum(2));
-            let mut force = Vec3::new(sum(3), sum(4), sum(5)) * -c.hold;
-            let [x, y, z, length] = surface[i];
-            // n/√|n| √|n|, into the fluid; its part along the wall.
-            let n = Vec3::new(x, y, z) * length.sqrt();
-            let wall = away.normalize_or_zero();
-            // The sign of the dial is that of the way the sum points: into the fluid, or into the wall.
-            let outward = n.dot(wall) * wall - n;
-            force += outward * (c.spread * away.length() * sign(set, list));
-            let per = f.tension * own[i][VOLUME].abs() * f.per_mass;
-            for a in 0..3 {
-                out[i][a] += force[a] * per;
-            }
-        }
-    }
+    let mut stick = Stick { c, set, own, forces, stickiness: More::default(), out };
+    seen.each::<L, _>(&set.work.records, crowd, &mut stick);
 }
 
-/// Whether the walls around wet (1) or repel (-1).
-fn sign(set: &Set, list: &List) -> f32 {
-    let sum: f32 = list.index[..list.len].iter().map(|&j| set.adhesion[j as usize]).sum();
-    sum.signum()
+impl Visit for Stick<'_> {
+    fn arrive(&mut self, crowd: &Crowd) {
+        self.stickiness.pick(crowd, |j| [self.set.adhesion[j]]);
+    }
+
+    #[inline(always)]
+    fn visit<L: Lanes>(&mut self, i: usize, p: [f32; 3], crowd: &Crowd) {
+        let (zero, one) = (L::splat(0.0), L::splat(1.0));
+        let q = [L::splat(p[0]), L::splat(p[1]), L::splat(p[2])];
+        let mut sums = [zero; 7];
+        let mut at = 0;
+        while at < crowd.len() {
+            let d: [L; 3] =
+                [q[0].sub(crowd.column(0, at)), q[1].sub(crowd.column(1, at)), q[2].sub(crowd.column(2, at))];
+            let r2 = d[2].mul_add(d[2], d[1].mul_add(d[1], d[0].mul(d[0])));
+            let w = one.sub(r2).max(zero);
+            // Past the last neighbour there are values of others.
+            let stickiness = self.stickiness.column::<L>(0, at).where_below(r2, one);
+            let volume = crowd.column::<L>(VOLUME, at).abs();
+            let spread = w.mul(stickiness.mul(volume));
+            let wets = stickiness.max(zero);
+            let wets2 = wets.mul(wets);
+            let hold =
+                r2.sub(L::splat(0.25)).max(zero).mul(w).mul(wets2.mul(wets2).mul(wets2)).mul(volume);
+            for a in 0..3 {
+                sums[a] = d[a].mul_add(spread, sums[a]);
+                sums[3 + a] = d[a].mul_add(hold, sums[3 + a]);
+            }
+            sums[6] = sums[6].add(stickiness);
+            at += L::N;
+        }
+        let (own, fluid, surface) = self.own;
+        let f = &self.forces.fluids[usize::from(fluid[i])];
+        let sum = |a: usize| sums[a].sum();
+        let away = Vec3::new(sum(0), sum(1), sum(2));
+        let mut force = Vec3::new(sum(3), sum(4), sum(5)) * -self.c.hold;
+        let [x, y, z, length] = surface[i];
+        // n/√|n| √|n|, into the fluid; its part along the wall.
+        let n = Vec3::new(x, y, z) * length.sqrt();
+        let wall = away.normalize_or_zero();
+        let outward = n.dot(wall) * wall - n;
+        // Whether the walls around wet (1) or repel (-1): that is the way the sum points, into the fluid or into the wall.
+        let sign = sum(6).signum();
+        force += outward * (self.c.spread * away.length() * sign);
+        let per = f.tension * own[i][VOLUME].abs() * f.per_mass;
+        for a in 0..3 {
+            self.out[i][a] += force[a] * per;
+        }
+    }
 }

@@ -6,10 +6,10 @@ use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 
 use super::super::continuity::core_gradient;
-use super::super::lists::{List, pad};
-use super::super::work::{PRESSURE, Work};
+use super::super::crowd::{Crowd, More};
+use super::super::work::{PRESSURE, VOLUME, Work};
 use super::Constants;
-use super::seen::{Seen, Visit, search};
+use super::seen::{Seen, Visit};
 use super::set::Set;
 use crate::neighbors::Grid;
 use crate::scene::WallKind;
@@ -49,13 +49,15 @@ pub fn extrapolate(
     dt: f32,
     least: f32,
 ) {
-    let Set { position, touched, busy, face, velocity, acceleration, adhesion, work: own, .. } = set;
+    let Set { position, touched, busy, face, velocity, acceleration, adhesion, work: own, fresh, wet, .. } = set;
     let gravity = gravity.as_vec3();
     let n = touched.len();
     busy.resize(n.div_ceil(BLOCK), true);
-    own.records[..n].par_chunks_mut(BLOCK).zip(busy).enumerate().for_each_init(
-        Seen::default,
-        |seen, (block, (records, busy))| {
+    wet.resize_with(n.div_ceil(BLOCK), Seen::default);
+    let blocks = (own.records.par_chunks_mut(BLOCK), busy, wet).into_par_iter().enumerate();
+    blocks.for_each_init(
+        <(Crowd, More<1>)>::default,
+        |(crowd, heavy), (block, (records, busy, seen))| {
             let first = block * BLOCK;
             let range = first..first + records.len();
             let mut wanted = [false; BLOCK];
@@ -67,24 +69,22 @@ pub fn extrapolate(
             if !*busy && !was_busy {
                 return;
             }
-            let places = [0, 1, 2].map(|a| &position[a][range.clone()]);
             let mut means = [Means::default(); BLOCK];
             for (k, m) in means[..records.len()].iter_mut().enumerate() {
                 m.wall = velocity[first + k];
             }
-            let wanted = &wanted[..records.len()];
-            if seen.place(places, wanted, grid) {
-                let density = &constants.density;
-                sum(seen, wanted, grid, &mut Sum { work, fluid, density, out: &mut means });
+            if *fresh {
+                seen.place([0, 1, 2].map(|a| &position[a][range.clone()]), grid);
+                seen.search(&wanted[..records.len()], grid, work);
             }
+            sum(seen, work, crowd, (fluid, constants), heavy, &mut means);
             for (k, r) in records.iter_mut().enumerate() {
-                if !wanted[k] {
+                let (m, j) = (&means[k], first + k);
+                if m.weight <= 1e-20 {
                     r[PRESSURE] = 0.0;
                     continue;
                 }
-                let (m, j) = (&means[k], first + k);
-                // None when its only fluid lies at h to the last bit.
-                let per = 1.0 / m.weight.max(1e-20);
+                let per = 1.0 / m.weight;
                 let wall = Vec3::from(velocity[j]);
                 // p + ρ(g-a)·(x_w-x_f): fluid at rest would go on like this.
                 let pull = gravity - Vec3::from(acceleration[j]);
@@ -111,78 +111,108 @@ pub fn extrapolate(
     );
 }
 
-/// Sums over the fluid around boundary particles, as the search finds it.
-struct Sum<'a> {
-    work: &'a Work,
+/// Sums over the fluid around boundary particles, of several fluids (`MANY`) or where densities of walls evolve.
+struct Sum<'a, const MANY: bool, const EVOLVES: bool> {
     fluid: &'a [u8],
     density: &'a [f32],
+    /// Rest density of each.
+    heavy: &'a mut More<1>,
     out: &'a mut [Means],
 }
 
-fn sum(seen: &mut Seen, wanted: &[bool], grid: &Grid, sum: &mut Sum) {
-    widest!(sum_in(seen: &mut Seen, wanted: &[bool], grid: &Grid, sum: &mut Sum));
+fn sum(
+    seen: &Seen,
+    work: &Work,
+    crowd: &mut Crowd,
+    of: (&[u8], &Constants),
+    heavy: &mut More<1>,
+    out: &mut [Means],
+) {
+    widest!(sum_in(
+        seen: &Seen,
+        work: &Work,
+        crowd: &mut Crowd,
+        of: (&[u8], &Constants),
+        heavy: &mut More<1>,
+        out: &mut [Means],
+    ));
 }
 
 #[inline(always)]
-fn sum_in<L: Lanes>(seen: &mut Seen, wanted: &[bool], grid: &Grid, sum: &mut Sum) {
-    search::<L, _>(seen, wanted, grid, sum.work, false, sum);
+fn sum_in<L: Lanes>(
+    seen: &Seen,
+    work: &Work,
+    crowd: &mut Crowd,
+    (fluid, constants): (&[u8], &Constants),
+    heavy: &mut More<1>,
+    out: &mut [Means],
+) {
+    let (density, records) = (&constants.density[..], &work.records);
+    match (density.len() > 1, constants.kind == WallKind::EvolvedDensity) {
+        (false, false) => {
+            seen.each::<L, _>(records, crowd, &mut Sum::<false, false> { fluid, density, heavy, out });
+        }
+        (true, false) => {
+            seen.each::<L, _>(records, crowd, &mut Sum::<true, false> { fluid, density, heavy, out });
+        }
+        (_, true) => seen.each::<L, _>(records, crowd, &mut Sum::<true, true> { fluid, density, heavy, out }),
+    }
 }
 
-impl Visit for Sum<'_> {
+impl<const MANY: bool, const EVOLVES: bool> Visit for Sum<'_, MANY, EVOLVES> {
+    fn arrive(&mut self, crowd: &Crowd) {
+        if MANY {
+            self.heavy.pick(crowd, |j| [self.density[usize::from(self.fluid[j])]]);
+        }
+    }
+
     #[inline(always)]
-    fn visit<L: Lanes>(&mut self, i: usize, p: [f32; 3], list: &mut List) {
+    fn visit<L: Lanes>(&mut self, i: usize, p: [f32; 3], crowd: &Crowd) {
         let (zero, one) = (L::splat(0.0), L::splat(1.0));
-        // Filled up with one of its own, whose weight is then taken off.
-        let last = list.index[list.len - 1] as usize;
-        pad::<L>(list, last);
         let q = [L::splat(p[0]), L::splat(p[1]), L::splat(p[2])];
         let m = &mut self.out[i];
         let wall = [L::splat(m.wall[0]), L::splat(m.wall[1]), L::splat(m.wall[2])];
         let mut sums = [zero; 12];
         let mut at = 0;
-        while at < list.len {
-            // SAFETY: all are numbers of fluid particles.
-            let [x, y, z, pressure, vx, vy, vz, volume] =
-                unsafe { L::gather8(self.work.records.as_ptr(), list.index.as_ptr().add(at)) };
-            let d = [q[0].sub(x), q[1].sub(y), q[2].sub(z)];
+        while at < crowd.len() {
+            let d: [L; 3] =
+                [q[0].sub(crowd.column(0, at)), q[1].sub(crowd.column(1, at)), q[2].sub(crowd.column(2, at))];
+            let v: [L; 3] = [crowd.column(4, at), crowd.column(5, at), crowd.column(6, at)];
+            let (pressure, volume): (L, L) = (crowd.column(PRESSURE, at), crowd.column(VOLUME, at));
             let r2 = d[2].mul_add(d[2], d[1].mul_add(d[1], d[0].mul(d[0])));
             let w = one.sub(r2).max(zero);
-            let mut kept = [0.0f32; 16];
-            kept[..(list.len - at).min(L::N)].fill(1.0);
-            // SAFETY: as many as any lanes.
-            let kept = unsafe { L::load(kept.as_ptr()) };
             let w2 = w.mul(w);
-            let w3 = w2.mul(w).mul(kept);
-            let dv = [vx.sub(wall[0]), vy.sub(wall[1]), vz.sub(wall[2])];
-            let closing = dv[2].mul_add(d[2], dv[1].mul_add(d[1], dv[0].mul(d[0])));
-            let g = core_gradient(w, w2).mul(volume.abs()).mul(kept);
-            sums[11] = closing.mul_add(g, sums[11]);
-            let heavy = if self.density.len() > 1 {
-                let mut heavy = [0.0f32; 16];
-                for (h, &j) in heavy.iter_mut().zip(&list.index[at..at + L::N]) {
-                    *h = self.density[self.fluid[j as usize] as usize];
-                }
-                // SAFETY: as above.
-                w3.mul(unsafe { L::load(heavy.as_ptr()) })
-            } else {
-                w3.mul(L::splat(self.density[0]))
-            };
+            let w3 = w2.mul(w);
+            if EVOLVES {
+                let dv = [v[0].sub(wall[0]), v[1].sub(wall[1]), v[2].sub(wall[2])];
+                let closing = dv[2].mul_add(d[2], dv[1].mul_add(d[1], dv[0].mul(d[0])));
+                let g = core_gradient(w, w2).mul(volume.abs());
+                sums[11] = closing.mul_add(g, sums[11]);
+            }
             sums[0] = sums[0].add(w3);
             sums[1] = pressure.mul_add(w3, sums[1]);
-            for (a, v) in [vx, vy, vz].into_iter().enumerate() {
-                sums[2 + a] = v.mul_add(w3, sums[2 + a]);
+            for a in 0..3 {
+                sums[2 + a] = v[a].mul_add(w3, sums[2 + a]);
                 sums[5 + a] = d[a].mul_add(w3, sums[5 + a]);
-                sums[8 + a] = d[a].mul_add(heavy, sums[8 + a]);
+            }
+            if MANY {
+                let heavy = w3.mul(self.heavy.column(0, at));
+                for a in 0..3 {
+                    sums[8 + a] = d[a].mul_add(heavy, sums[8 + a]);
+                }
             }
             at += L::N;
         }
         m.weight += sums[0].sum();
         m.pressure += sums[1].sum();
-        m.convergence += sums[11].sum();
+        if EVOLVES {
+            m.convergence += sums[11].sum();
+        }
         for a in 0..3 {
+            let way = sums[5 + a].sum();
             m.velocity[a] += sums[2 + a].sum();
-            m.way[a] += sums[5 + a].sum();
-            m.mass_way[a] += sums[8 + a].sum();
+            m.way[a] += way;
+            m.mass_way[a] += if MANY { sums[8 + a].sum() } else { way * self.density[0] };
         }
     }
 }

@@ -2,17 +2,14 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::super::continuity::{core_gradient, gradient_of};
-use super::super::force::{FluidConstants, Forces};
-use super::super::lists::{List, pad};
-use super::super::work::{PRESSURE, Record, VOLUME, Work};
+use super::super::continuity::core_gradient;
+use super::super::crowd::Crowd;
+use super::super::force::Forces;
+use super::super::work::{PRESSURE, Record, VOLUME};
 use super::Constants;
-use super::seen::{Seen, Visit, Walk, search};
+use super::seen::{Seen, Visit};
 use super::set::Set;
-use glam::Vec3;
-
 use crate::kernels::Cored;
-use crate::neighbors::{BUNCH, Grid};
 use crate::scene::WallKind;
 use crate::simd::{Lanes, widest};
 
@@ -36,14 +33,12 @@ pub struct WallRate {
     pub near: bool,
 }
 
-/// Sums over boundary particles as the search finds them, and marks them.
+/// Sums over boundary particles.
 pub struct Rates<'a> {
-    /// The boundary particles.
-    pub work: &'a Work,
     /// Their normals, and depths in h.
     pub face: &'a [[f32; 4]],
-    /// Those that fluid sees.
-    pub touched: &'a [AtomicBool],
+    /// Where those that fluid sees are to be marked.
+    pub touched: Option<&'a [AtomicBool]>,
     /// The block of fluid.
     pub own: &'a [Record],
     /// Δ/h.
@@ -53,45 +48,51 @@ pub struct Rates<'a> {
 }
 
 impl Rates<'_> {
-    /// Whether a point is near the surface of a wall, judged by the planes through the listed boundary particles.
-    fn is_near(&self, list: &List, p: [f32; 3]) -> bool {
-        list.index[..list.len].iter().any(|&j| {
-            let r = &self.work.records[j as usize];
-            let d = Vec3::new(p[0] - r[0], p[1] - r[1], p[2] - r[2]);
-            let [x, y, z, depth] = self.face[j as usize];
-            // In a thin wall a sample is as deep as half of it, but at its rim half a spacing behind the narrow side.
-            let plane = depth.max(0.5 * self.unit);
-            d.length_squared() < NEAREST * self.unit * self.unit
-                && d.dot(Vec3::new(x, y, z)) - plane < NEAR * self.unit
-        })
+    /// Whether a point is near the surface of a wall, judged by the planes through those boundary particles from `at` on of which a
+    /// bit is set.
+    #[inline(always)]
+    fn is_near<L: Lanes>(&self, crowd: &Crowd, at: usize, d: [L; 3], close: u32) -> bool {
+        let [x, y, z, depth] = crowd.gather4::<L>(self.face, at);
+        // In a thin wall a sample is as deep as half of it, but at its rim half a spacing behind the narrow side.
+        let plane = depth.max(L::splat(0.5 * self.unit));
+        let before = d[2].mul_add(z, d[1].mul_add(y, d[0].mul(x))).sub(plane);
+        before.below(L::splat(NEAR * self.unit)) & close != 0
     }
 }
 
 impl Visit for Rates<'_> {
-    #[inline(always)]
-    fn visit<L: Lanes>(&mut self, i: usize, p: [f32; 3], list: &mut List) {
-        for &j in &list.index[..list.len] {
-            self.touched[j as usize].store(true, Ordering::Relaxed);
+    fn arrive(&mut self, crowd: &Crowd) {
+        if let Some(touched) = self.touched {
+            for &j in crowd.index() {
+                touched[j as usize].store(true, Ordering::Relaxed);
+            }
         }
-        let close = L::splat(1.0 - NEAREST * self.unit * self.unit);
+    }
+
+    #[inline(always)]
+    fn visit<L: Lanes>(&mut self, i: usize, p: [f32; 3], crowd: &Crowd) {
+        let close = L::splat(NEAREST * self.unit * self.unit);
         let (zero, one) = (L::splat(0.0), L::splat(1.0));
-        pad::<L>(list, self.work.len());
         let q = [L::splat(p[0]), L::splat(p[1]), L::splat(p[2])];
         let own = &self.own[i];
         let v = [L::splat(own[4]), L::splat(own[5]), L::splat(own[6])];
         let mut sums = [zero; 5];
-        let (mut at, mut closer) = (0, 0);
-        while at < list.len {
-            // SAFETY: numbers in the list are below that of the last record, with which it is filled up.
-            let [x, y, z, _, vx, vy, vz, volume] =
-                unsafe { L::gather8(self.work.records.as_ptr(), list.index.as_ptr().add(at)) };
-            let volume = volume.abs();
-            let d = [q[0].sub(x), q[1].sub(y), q[2].sub(z)];
+        let mut near = false;
+        let mut at = 0;
+        while at < crowd.len() {
+            let d: [L; 3] =
+                [q[0].sub(crowd.column(0, at)), q[1].sub(crowd.column(1, at)), q[2].sub(crowd.column(2, at))];
+            let volume = crowd.column::<L>(VOLUME, at).abs();
             let r2 = d[2].mul_add(d[2], d[1].mul_add(d[1], d[0].mul(d[0])));
             let w = one.sub(r2).max(zero);
-            closer |= close.below(w);
+            let closer = r2.below(close);
+            near = near || closer != 0 && self.is_near(crowd, at, d, closer);
             let w2 = w.mul(w);
-            let dv = [vx.sub(v[0]), vy.sub(v[1]), vz.sub(v[2])];
+            let dv: [L; 3] = [
+                crowd.column::<L>(4, at).sub(v[0]),
+                crowd.column::<L>(5, at).sub(v[1]),
+                crowd.column::<L>(6, at).sub(v[2]),
+            ];
             let closing = dv[2].mul_add(d[2], dv[1].mul_add(d[1], dv[0].mul(d[0])));
             sums[0] = closing.mul_add(core_gradient(w, w2).mul(volume), sums[0]);
             let c = w.mul(volume);
@@ -103,7 +104,6 @@ impl Visit for Rates<'_> {
             sums[4] = term.mul_add(volume, sums[4]);
             at += L::N;
         }
-        let near = closer != 0 && self.is_near(list, p);
         let rate = &mut self.out[i];
         rate.near |= near;
         rate.convergence += sums[0].sum();
@@ -114,31 +114,39 @@ impl Visit for Rates<'_> {
     }
 }
 
-/// Searches the boundary particles around a block of fluid that was placed among them, and sums over them.
-pub fn rates(seen: &mut Seen, wanted: &[bool], grid: &Grid, rates: &mut Rates) {
-    widest!(rates_in(seen: &mut Seen, wanted: &[bool], grid: &Grid, rates: &mut Rates));
+/// Sums over the boundary particles around a block of fluid.
+pub fn rates(seen: &Seen, records: &[Record], crowd: &mut Crowd, rates: &mut Rates) {
+    widest!(rates_in(seen: &Seen, records: &[Record], crowd: &mut Crowd, rates: &mut Rates));
 }
 
 #[inline(always)]
-fn rates_in<L: Lanes>(seen: &mut Seen, wanted: &[bool], grid: &Grid, rates: &mut Rates) {
-    search::<L, _>(seen, wanted, grid, rates.work, true, rates);
+fn rates_in<L: Lanes>(seen: &Seen, records: &[Record], crowd: &mut Crowd, rates: &mut Rates) {
+    seen.each::<L, _>(records, crowd, rates);
+}
+
+/// Accelerations of a block of fluid: pressure or repulsion (`REPEL`), and drag.
+struct Push<'a, const REPEL: bool> {
+    own: (&'a [Record], &'a [u8]),
+    forces: &'a Forces,
+    constants: &'a Constants,
+    out: &'a mut [[f32; 3]],
 }
 
 /// Adds accelerations: pressure or repulsion, and drag.
 pub fn forces(
     seen: &Seen,
-    set: &Set,
+    records: &[Record],
     own: (&[Record], &[u8]),
-    forces: &Forces,
-    constants: &Constants,
+    of: (&Forces, &Constants),
+    crowd: &mut Crowd,
     out: &mut [[f32; 3]],
 ) {
     widest!(forces_in(
         seen: &Seen,
-        set: &Set,
+        records: &[Record],
         own: (&[Record], &[u8]),
-        forces: &Forces,
-        constants: &Constants,
+        of: (&Forces, &Constants),
+        crowd: &mut Crowd,
         out: &mut [[f32; 3]],
     ));
 }
@@ -146,29 +154,16 @@ pub fn forces(
 #[inline(always)]
 fn forces_in<L: Lanes>(
     seen: &Seen,
-    set: &Set,
-    (own, fluid): (&[Record], &[u8]),
-    forces: &Forces,
-    constants: &Constants,
+    records: &[Record],
+    own: (&[Record], &[u8]),
+    (forces, constants): (&Forces, &Constants),
+    crowd: &mut Crowd,
     out: &mut [[f32; 3]],
 ) {
-    let mut lists: [List; BUNCH] = Default::default();
-    let mut walk = Walk::default();
-    while let Some(sight) = seen.next::<L>(&mut walk, &mut lists) {
-        for (k, list) in lists.iter_mut().enumerate().take(sight.bunch.count) {
-            let i = sight.bunch.first + k;
-            let f = &forces.fluids[fluid[i] as usize];
-            let p = seen.point(&sight, k);
-            pad::<L>(list, set.work.len());
-            let force = if constants.kind == WallKind::LennardJones {
-                force_of::<L, true>(list, p, &own[i], &set.work.records, f, forces.pressure, constants)
-            } else {
-                force_of::<L, false>(list, p, &own[i], &set.work.records, f, forces.pressure, constants)
-            };
-            for a in 0..3 {
-                out[i][a] += force[a] * f.per_mass;
-            }
-        }
+    if constants.kind == WallKind::LennardJones {
+        seen.each::<L, _>(records, crowd, &mut Push::<true> { own, forces, constants, out });
+    } else {
+        seen.each::<L, _>(records, crowd, &mut Push::<false> { own, forces, constants, out });
     }
 }
 
@@ -180,57 +175,66 @@ pub fn repulsion(r2: f32, constants: &Constants) -> f32 {
     (u3 * (u3 - 1.0)).max(0.0) / near * (constants.repulsion / constants.h)
 }
 
-/// Force of the listed boundary particles on one of fluid, N.
-#[inline(always)]
-fn force_of<L: Lanes, const REPEL: bool>(
-    list: &List,
-    p: [f32; 3],
-    own: &Record,
-    records: &[Record],
-    f: &FluidConstants,
-    pressure: f32,
-    constants: &Constants,
-) -> [f32; 3] {
-    let (zero, one) = (L::splat(0.0), L::splat(1.0));
-    let q = [L::splat(p[0]), L::splat(p[1]), L::splat(p[2])];
-    let v = [L::splat(own[4]), L::splat(own[5]), L::splat(own[6])];
-    let (own_p, own_volume) = (L::splat(own[PRESSURE]), L::splat(own[VOLUME].abs()));
-    // The velocity seen is that behind the wall, as far from the wall's as the fluid's on the other side.
-    let (pressure, damping, viscosity) =
-        (L::splat(pressure), L::splat(0.5 * f.damping), L::splat(f.viscosity));
-    let mut force = [zero; 3];
-    let mut at = 0;
-    while at < list.len {
-        // SAFETY: numbers in the list are below that of the last record, with which it is filled up.
-        let [x, y, z, p_j, vx, vy, vz, signed] =
-            unsafe { L::gather8(records.as_ptr(), list.index.as_ptr().add(at)) };
-        let d = [q[0].sub(x), q[1].sub(y), q[2].sub(z)];
-        let r2 = d[2].mul_add(d[2], d[1].mul_add(d[1], d[0].mul(d[0])));
-        let w = one.sub(r2).max(zero);
-        let g = core_gradient(w, w.mul(w)).mul(own_volume.mul(signed.abs()));
-        let dv = [vx.sub(v[0]), vy.sub(v[1]), vz.sub(v[2])];
-        let closing = dv[2].mul_add(d[2], dv[1].mul_add(d[1], dv[0].mul(d[0]))).max(zero);
-        let radial = if REPEL {
-            // Eq. 8: D/r ((r0/r)¹² - (r0/r)⁶) up to r0 = Δ, as an acceleration; kept finite where they meet.
-            let r0 = L::splat(constants.unit * constants.unit);
-            let near = r2.max(L::splat(0.25 * constants.unit * constants.unit));
-            let u = r0.div(near);
-            let u3 = u.mul(u).mul(u);
-            let scale = constants.repulsion / (constants.h * f.per_mass);
-            let push = u3.mul(u3.sub(one)).max(zero).div(near).mul(L::splat(scale)).mul(signed.abs());
-            // Eq. 10: what is kept of the pressure of both pulls.
-            push.sub(p_j.mul(pressure).mul(g))
-        } else {
-            closing.mul_add(damping, p_j.add(own_p).mul(pressure)).mul(g)
-        };
-        // Fluid slips where volumes are negative.
-        let shear = g.mul(viscosity).mul(signed.max(zero)).div(signed.abs().max(L::splat(1e-6)));
-        for a in 0..3 {
-            force[a] = dv[a].mul_add(shear, d[a].mul_add(radial, force[a]));
+impl<const REPEL: bool> Visit for Push<'_, REPEL> {
+    #[inline(always)]
+    fn visit<L: Lanes>(&mut self, i: usize, p: [f32; 3], crowd: &Crowd) {
+        let (zero, one) = (L::splat(0.0), L::splat(1.0));
+        let f = &self.forces.fluids[usize::from(self.own.1[i])];
+        let (own, constants) = (&self.own.0[i], self.constants);
+        let q = [L::splat(p[0]), L::splat(p[1]), L::splat(p[2])];
+        let v = [L::splat(own[4]), L::splat(own[5]), L::splat(own[6])];
+        let (own_p, own_volume) = (L::splat(own[PRESSURE]), L::splat(own[VOLUME].abs()));
+        // The velocity seen is that behind the wall, as far from the wall's as the fluid's on the other side.
+        let (pressure, damping, viscosity) =
+            (L::splat(self.forces.pressure), L::splat(0.5 * f.damping), L::splat(f.viscosity));
+        let mut force = [zero; 3];
+        let mut at = 0;
+        while at < crowd.len() {
+            let d: [L; 3] =
+                [q[0].sub(crowd.column(0, at)), q[1].sub(crowd.column(1, at)), q[2].sub(crowd.column(2, at))];
+            let (p_j, signed): (L, L) = (crowd.column(PRESSURE, at), crowd.column(VOLUME, at));
+            let r2 = d[2].mul_add(d[2], d[1].mul_add(d[1], d[0].mul(d[0])));
+            let w = one.sub(r2).max(zero);
+            let g = core_gradient(w, w.mul(w)).mul(own_volume.mul(signed.abs()));
+            let dv: [L; 3] = [
+                crowd.column::<L>(4, at).sub(v[0]),
+                crowd.column::<L>(5, at).sub(v[1]),
+                crowd.column::<L>(6, at).sub(v[2]),
+            ];
+            let closing = dv[2].mul_add(d[2], dv[1].mul_add(d[1], dv[0].mul(d[0]))).max(zero);
+            let radial = if REPEL {
+                // Eq. 8: D/r ((r0/r)¹² - (r0/r)⁶) up to r0 = Δ, as an acceleration; kept finite where they meet.
+                let r0 = L::splat(constants.unit * constants.unit);
+                let near = r2.max(L::splat(0.25 * constants.unit * constants.unit));
+                let u = r0.div(near);
+                let u3 = u.mul(u).mul(u);
+                let scale = constants.repulsion / (constants.h * f.per_mass);
+                let push = u3.mul(u3.sub(one)).max(zero).div(near).mul(L::splat(scale)).mul(signed.abs());
+                // Eq. 10: what is kept of the pressure of both pulls.
+                push.sub(p_j.mul(pressure).mul(g))
+            } else {
+                closing.mul_add(damping, p_j.add(own_p).mul(pressure)).mul(g)
+            };
+            // Fluid slips where volumes are negative.
+            let shear = g.mul(viscosity).where_below(zero, signed);
+            for a in 0..3 {
+                force[a] = dv[a].mul_add(shear, d[a].mul_add(radial, force[a]));
+            }
+            at += L::N;
         }
-        at += L::N;
+        for a in 0..3 {
+            self.out[i][a] += force[a].sum() * f.per_mass;
+        }
     }
-    [force[0].sum(), force[1].sum(), force[2].sum()]
+}
+
+/// What holds fluid in the implicit viscous step.
+struct Hold<'a> {
+    set: &'a Set,
+    own: (&'a [Record], &'a [u8]),
+    forces: &'a Forces,
+    unit: f32,
+    out: &'a mut [[f32; 4]],
 }
 
 /// Adds what holds fluid in the implicit viscous step; see [`super::Boundary::hold`].
@@ -238,16 +242,16 @@ pub fn hold(
     seen: &Seen,
     set: &Set,
     own: (&[Record], &[u8]),
-    forces: &Forces,
-    unit: f32,
+    of: (&Forces, f32),
+    crowd: &mut Crowd,
     out: &mut [[f32; 4]],
 ) {
     widest!(hold_in(
         seen: &Seen,
         set: &Set,
         own: (&[Record], &[u8]),
-        forces: &Forces,
-        unit: f32,
+        of: (&Forces, f32),
+        crowd: &mut Crowd,
         out: &mut [[f32; 4]],
     ));
 }
@@ -256,35 +260,45 @@ pub fn hold(
 fn hold_in<L: Lanes>(
     seen: &Seen,
     set: &Set,
-    (own, fluid): (&[Record], &[u8]),
-    forces: &Forces,
-    unit: f32,
+    own: (&[Record], &[u8]),
+    (forces, unit): (&Forces, f32),
+    crowd: &mut Crowd,
     out: &mut [[f32; 4]],
 ) {
-    let mut lists: [List; BUNCH] = Default::default();
-    let mut walk = Walk::default();
-    while let Some(sight) = seen.next::<L>(&mut walk, &mut lists) {
-        for (k, list) in lists.iter_mut().enumerate().take(sight.bunch.count) {
-            let i = sight.bunch.first + k;
-            let mu = forces.fluids[fluid[i] as usize].thick * own[i][VOLUME].abs();
-            let p = seen.point(&sight, k);
-            for &j in &list.index[..list.len] {
-                let r = &set.work.records[j as usize];
-                // Fluid slips where volumes are negative.
-                if r[VOLUME] <= 0.0 {
-                    continue;
+    seen.each::<L, _>(&set.work.records, crowd, &mut Hold { set, own, forces, unit, out });
+}
+
+impl Visit for Hold<'_> {
+    #[inline(always)]
+    fn visit<L: Lanes>(&mut self, i: usize, p: [f32; 3], crowd: &Crowd) {
+        let (zero, one) = (L::splat(0.0), L::splat(1.0));
+        let mu = self.forces.fluids[usize::from(self.own.1[i])].thick * self.own.0[i][VOLUME].abs();
+        let q = [L::splat(p[0]), L::splat(p[1]), L::splat(p[2])];
+        let mut sum = zero;
+        let mut at = 0;
+        while at < crowd.len() {
+            let d: [L; 3] =
+                [q[0].sub(crowd.column(0, at)), q[1].sub(crowd.column(1, at)), q[2].sub(crowd.column(2, at))];
+            let r2 = d[2].mul_add(d[2], d[1].mul_add(d[1], d[0].mul(d[0])));
+            let w = one.sub(r2).max(zero);
+            let [x, y, z, depth] = crowd.gather4::<L>(&self.set.face, at);
+            let before = d[2].mul_add(z, d[1].mul_add(y, d[0].mul(x))).abs().sub(depth);
+            let steep = depth.div(before.max(L::splat(0.25 * self.unit)));
+            let mirrored = one.add(L::splat(2.0).sub(L::splat(2.0).sub(steep).max(zero)));
+            // Fluid slips where volumes are negative.
+            let volume = crowd.column::<L>(VOLUME, at).max(zero);
+            let k = core_gradient(w, w.mul(w)).mul(L::splat(mu)).mul(volume).mul(mirrored);
+            sum = sum.add(k);
+            if self.set.moves {
+                let mut shares = [0.0; 16];
+                // SAFETY: as many as any lanes.
+                unsafe { k.store(shares.as_mut_ptr()) };
+                for (k, &j) in shares.iter().zip(&crowd.index()[at..]) {
+                    (0..3).for_each(|a| self.out[i][a] += k * self.set.velocity[j as usize][a]);
                 }
-                let d = Vec3::new(p[0] - r[0], p[1] - r[1], p[2] - r[2]);
-                let [x, y, z, depth] = set.face[j as usize];
-                let before = d.dot(Vec3::new(x, y, z)).abs() - depth;
-                let mirrored = 1.0 + (depth / before.max(0.25 * unit)).min(2.0);
-                let g = gradient_of((1.0 - d.length_squared()).max(0.0)) * mu * r[VOLUME] * mirrored;
-                let v = set.velocity[j as usize];
-                for a in 0..3 {
-                    out[i][a] += g * v[a];
-                }
-                out[i][3] += g;
             }
+            at += L::N;
         }
+        self.out[i][3] += sum.sum();
     }
 }

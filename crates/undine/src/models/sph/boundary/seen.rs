@@ -1,20 +1,20 @@
 //! Neighbours of one set of particles among those of another, each set sorted in a grid of its own.
 
-use super::super::lists::{Found, List, scan};
-use super::super::work::Work;
+use super::super::crowd::{Crowd, Shared};
+use super::super::work::{Record, Work};
 use crate::neighbors::{BUNCH, Candidates, Grid};
-use crate::simd::Lanes;
+use crate::simd::{Lanes, widest};
 
-/// What a block of points sees of another set; kept for the force pass.
+/// What a block of points sees of another set.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
-    found: Found,
+    found: Shared,
     bunches: Vec<Bunch>,
     /// Coordinates of the points in the other set's grid.
     local: [Vec<f32>; 3],
 }
 
-/// Points in sequence that share their candidates.
+/// Points in sequence that share their neighbours.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bunch {
     /// The first of them, in the block.
@@ -25,38 +25,35 @@ pub struct Bunch {
     end: usize,
 }
 
-/// How far a walk through [`Seen`] has come.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Walk {
-    bunch: usize,
-    batch: usize,
-}
-
-/// A bunch of points with one list of neighbours each.
-#[derive(Clone, Copy, Debug)]
-pub struct Sight {
-    /// The points.
-    pub bunch: Bunch,
-    /// What to add to their coordinates (periodic images).
-    shift: [f32; 3],
+/// What is done with the points of a block and the neighbours of each.
+pub trait Visit {
+    /// Neighbours are there, those of a bunch of points.
+    fn arrive(&mut self, _crowd: &Crowd) {}
+    /// Point `i` of the block sees them from `p`, in the other set's coordinates; some lie beyond its support. A point may come
+    /// several times in sequence.
+    fn visit<L: Lanes>(&mut self, i: usize, p: [f32; 3], crowd: &Crowd);
 }
 
 impl Seen {
-    /// Takes the points of a block (parallel arrays, m) into the other set's grid, before a search for the neighbours of those
-    /// that are `wanted`; says whether any is.
-    pub fn place(&mut self, position: [&[f64]; 3], wanted: &[bool], grid: &Grid) -> bool {
-        self.bunches.clear();
-        if !wanted.contains(&true) {
-            return false;
-        }
+    /// Takes the points of a block (parallel arrays, m) into the other set's grid.
+    pub fn place(&mut self, position: [&[f64]; 3], grid: &Grid) {
         for (a, local) in self.local.iter_mut().enumerate() {
-            local.resize(wanted.len(), 0.0);
+            local.resize(position[a].len(), 0.0);
             grid.locals(a, position[a], local);
         }
-        true
     }
 
-    /// The points for which neighbours were looked for.
+    /// Whether none sees any.
+    pub fn is_empty(&self) -> bool {
+        self.bunches.is_empty()
+    }
+
+    /// Sees none.
+    pub fn clear(&mut self) {
+        self.bunches.clear();
+    }
+
+    /// The points that see any, and perhaps others.
     pub fn bunches(&self) -> &[Bunch] {
         &self.bunches
     }
@@ -67,49 +64,36 @@ impl Seen {
         [self.local[0][i], self.local[1][i], self.local[2][i]]
     }
 
-    /// Point k of a sight, in the other set's coordinates.
-    #[inline(always)]
-    pub fn point(&self, sight: &Sight, k: usize) -> [f32; 3] {
-        let p = self.at(sight.bunch.first + k);
-        [p[0] + sight.shift[0], p[1] + sight.shift[1], p[2] + sight.shift[2]]
+    /// Searches for the neighbours of the placed points that are `wanted`, as far as the grid of the other set reaches.
+    pub fn search(&mut self, wanted: &[bool], grid: &Grid, other: &Work) {
+        let seen = self;
+        widest!(search_in(seen: &mut Seen, wanted: &[bool], grid: &Grid, other: &Work));
     }
 
-    /// The next points and, in `lists`, their neighbours. A point may come several times in sequence.
+    /// Hands the points and their neighbours, with the other set's records, to the visitor. To be inlined into a function with its
+    /// instruction set.
     #[inline(always)]
-    pub fn next<L: Lanes>(&self, walk: &mut Walk, lists: &mut [List; BUNCH]) -> Option<Sight> {
-        while self.bunches.get(walk.bunch)?.end <= walk.batch {
-            walk.bunch += 1;
+    pub fn each<L: Lanes, V: Visit>(&self, records: &[Record], crowd: &mut Crowd, visitor: &mut V) {
+        let mut k = 0;
+        for bunch in &self.bunches {
+            while k < bunch.end {
+                let shift = crowd.gather::<L>(&self.found, k, records).shift;
+                visitor.arrive(crowd);
+                for i in bunch.first..bunch.first + bunch.count {
+                    let p = self.at(i);
+                    visitor.visit::<L>(i, [p[0] + shift[0], p[1] + shift[1], p[2] + shift[2]], crowd);
+                }
+                k += 1;
+            }
         }
-        for list in lists.iter_mut() {
-            list.len = 0;
-        }
-        let shift = self.found.list::<L>(walk.batch, lists).shift;
-        walk.batch += 1;
-        Some(Sight { bunch: self.bunches[walk.bunch], shift })
     }
 }
 
-/// What is done with neighbours as soon as they are found.
-pub trait Visit {
-    /// With those of point `i` of the block, which is at `p` in the other set's coordinates. A point may come several times in
-    /// sequence.
-    fn visit<L: Lanes>(&mut self, i: usize, p: [f32; 3], list: &mut List);
-}
-
-/// Searches for the neighbours of the placed points that are `wanted`, hands them to `visitor` and, to `keep`, lists them
-/// for [`Seen::next`]. To be inlined into a function with its instruction set.
 #[inline(always)]
-pub fn search<L: Lanes, V: Visit>(
-    seen: &mut Seen,
-    wanted: &[bool],
-    grid: &Grid,
-    other: &Work,
-    keep: bool,
-    visitor: &mut V,
-) {
+fn search_in<L: Lanes>(seen: &mut Seen, wanted: &[bool], grid: &Grid, other: &Work) {
     seen.found.clear::<L>();
+    seen.bunches.clear();
     let mut candidates = Candidates::default();
-    let mut lists: [List; BUNCH] = Default::default();
     let mut i = 0;
     while i < wanted.len() {
         if !wanted[i] {
@@ -134,21 +118,9 @@ pub fn search<L: Lanes, V: Visit>(
             count += 1;
         }
         grid.candidates_beside::<L>(low, high, &mut candidates);
-        for (shift, chunks) in candidates.groups() {
-            for chunks in chunks.chunks(List::CHUNKS) {
-                let found = if keep { Some(&mut seen.found) } else { None };
-                scan::<L>(&mut lists, found, other, &points, shift, chunks);
-                for (k, list) in lists.iter_mut().enumerate() {
-                    if k < count && list.len > 0 {
-                        let [x, y, z] = points[k];
-                        let p = [x + shift[0], y + shift[1], z + shift[2]];
-                        visitor.visit::<L>(i + k, p, list);
-                    }
-                    list.len = 0;
-                }
-            }
+        if seen.found.find::<L>(other, &candidates, &points, count, grid.reach()) {
+            seen.bunches.push(Bunch { first: i, count, end: seen.found.batches() });
         }
-        seen.bunches.push(Bunch { first: i, count, end: seen.found.batches() });
         i += count;
     }
 }

@@ -6,6 +6,7 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use super::super::continuity::sum_term;
+use super::super::crowd::Crowd;
 use super::super::work::{PRESSURE, Record, VOLUME, Work};
 use super::near::Near;
 use super::pairs::{self, Rates, WallRate};
@@ -80,6 +81,8 @@ pub struct Set {
     pub origins: Vec<Origin>,
     /// Whether it is that of mass-spring bodies.
     pub is_skin: bool,
+    /// Whether they move; those that do are sorted in every step.
+    pub moves: bool,
     /// By origin, × Δ³; negative where fluid slips.
     volume: Vec<f32>,
     /// Pressure by origin, Pa, where it is carried on from step to step.
@@ -109,33 +112,43 @@ pub struct Set {
     pub touched: Vec<AtomicBool>,
     /// By block: whether any may have a pressure that is not zero.
     pub busy: Vec<bool>,
+    /// Whether neighbours were searched in this step; else those found before serve on.
+    pub fresh: bool,
     /// By block of fluid: whom it sees.
     pub seen: Vec<Seen>,
+    /// By block: which fluid it sees.
+    pub wet: Vec<Seen>,
     /// By block of fluid: what it adds to the sums of those that see any.
     pub rates: Vec<Vec<WallRate>>,
 }
 
 impl Set {
-    /// A set, with volumes from the samples' places as they are now.
+    /// A set, with volumes from the samples' places as they are now. Neighbours of those at rest are searched as far as `reach`
+    /// supports.
     pub fn new(
         origins: Vec<Origin>,
-        h: f64,
-        spacing: f64,
-        moving: bool,
+        (h, spacing, reach): (f64, f64, f64),
+        moves: bool,
         (walls, solids): (&Walls, &Solids),
         period: Option<&Period>,
     ) -> Self {
         let n = origins.len();
+        let grid = if moves {
+            Grid::for_others(h, MOVING_CELLS)
+        } else {
+            Grid::for_others(h, STILL_CELLS).reaching(reach as f32)
+        };
         let mut set = Set {
             volume: vec![1.0; n],
             carried: Vec::new(),
             is_skin: origins.iter().any(|o| matches!(o.owner, Owner::Skin(_))),
             origins,
+            moves,
             order: Vec::new(),
             key: Vec::new(),
             h,
-            grid: Grid::for_others(h, if moving { MOVING_CELLS } else { STILL_CELLS }),
-            near: Near::new(!moving),
+            grid,
+            near: Near::new(!moves),
             position: Default::default(),
             work: Work::default(),
             velocity: Vec::new(),
@@ -144,7 +157,9 @@ impl Set {
             adhesion: Vec::new(),
             touched: Vec::new(),
             busy: Vec::new(),
+            fresh: true,
             seen: Vec::new(),
+            wet: Vec::new(),
             rates: Vec::new(),
         };
         set.pose(walls, solids, period);
@@ -183,7 +198,7 @@ impl Set {
             self.order.par_iter().with_min_len(BLOCK).map(|&k| from[k as usize]).collect_into_vec(sorted);
         }
         let position = [&self.position[0][..], &self.position[1], &self.position[2]];
-        self.near.lay(position, self.h, period);
+        self.near.lay(position, self.h * f64::from(self.grid.reach()), period);
         self.work.place(&self.grid, position);
         let sticks = self.origins.iter().any(|o| o.adhesion != 0.0);
         let n = self.origins.len();
@@ -260,16 +275,21 @@ impl Set {
         super::layers(self.h / spacing) as f64
     }
 
-    /// Finds who of the fluid (sorted, m) sees whom, and sums over them; walls at rest forget what the last force pass saw of
-    /// them. `unit` is Δ/h.
-    pub fn find(&mut self, position: [&[f64]; 3], fluid: &[Record], unit: f32) {
-        let (velocity, touched) = (&self.velocity, &self.touched);
+    /// Sums over the boundary particles that the fluid (sorted, m) sees, which are searched where neighbours are to be `fresh`; walls
+    /// at rest forget what the last force pass saw of them. `unit` is Δ/h.
+    pub fn find(&mut self, position: [&[f64]; 3], fluid: &[Record], unit: f32, fresh: bool) {
+        let fresh = fresh || self.moves;
         let n = self.origins.len();
-        self.work.records[..n].par_chunks_mut(BLOCK).enumerate().for_each(|(block, records)| {
+        self.fresh = fresh;
+        self.busy.resize(n.div_ceil(BLOCK), true);
+        let (velocity, touched) = (&self.velocity, &self.touched);
+        let blocks = self.work.records.par_chunks_mut(BLOCK).zip(&self.busy).enumerate();
+        // Those of a block that is not busy have not been touched.
+        blocks.filter(|(_, (_, busy))| **busy).for_each(|(block, (records, _))| {
             for (k, r) in records.iter_mut().enumerate() {
                 let j = block * BLOCK + k;
                 if touched[j].load(Ordering::Relaxed) {
-                    touched[j].store(false, Ordering::Relaxed);
+                    touched[j].store(!fresh, Ordering::Relaxed);
                     r[4..7].copy_from_slice(&velocity[j]);
                 }
             }
@@ -278,20 +298,32 @@ impl Set {
         self.seen.resize_with(count.div_ceil(BLOCK), Seen::default);
         self.rates.resize_with(count.div_ceil(BLOCK), Vec::new);
         let Set { seen, rates, near, grid, work, touched, face, .. } = self;
-        seen.par_iter_mut().zip(rates).enumerate().for_each(|(block, (seen, rates))| {
+        let touched = fresh.then_some(&touched[..]);
+        let blocks = (seen, rates).into_par_iter().enumerate();
+        blocks.for_each_init(Crowd::default, |crowd, (block, (seen, rates))| {
             let range = block * BLOCK..(block * BLOCK + BLOCK).min(count);
             let [x, y, z] = position.map(|a| &a[range.clone()]);
             let mut wanted = [false; BLOCK];
             let wanted = &mut wanted[..x.len()];
-            for (k, w) in wanted.iter_mut().enumerate() {
-                *w = near.is_near(DVec3::new(x[k], y[k], z[k]));
+            if fresh {
+                seen.clear();
+                for (k, w) in wanted.iter_mut().enumerate() {
+                    *w = near.is_near(DVec3::new(x[k], y[k], z[k]));
+                }
+                if !wanted.contains(&true) {
+                    return;
+                }
+            } else if seen.is_empty() {
+                return;
             }
-            if seen.place([x, y, z], wanted, grid) {
-                rates.clear();
-                rates.resize(x.len(), WallRate::default());
-                let own = &fluid[range];
-                pairs::rates(seen, wanted, grid, &mut Rates { work, face, touched, own, unit, out: rates });
+            seen.place([x, y, z], grid);
+            if fresh {
+                seen.search(wanted, grid, work);
             }
+            rates.clear();
+            rates.resize(x.len(), WallRate::default());
+            let own = &fluid[range];
+            pairs::rates(seen, &work.records, crowd, &mut Rates { face, touched, own, unit, out: rates });
         });
     }
 
