@@ -61,6 +61,11 @@ pub trait Lanes: Copy {
     fn where_below(self, a: Self, b: Self) -> Self;
     /// Sum of the lanes in a fixed order: halves are added until four are left, then (0+2)+(1+3).
     fn sum(self) -> f32;
+    /// The [`Lanes::sum`] of each, to the last bit the same.
+    #[inline(always)]
+    fn sum4(of: [Self; 4]) -> [f32; 4] {
+        [of[0].sum(), of[1].sum(), of[2].sum(), of[3].sum()]
+    }
     /// The records at `index`, transposed: lane k of result c is component c of record `index[k]`.
     ///
     /// # Safety
@@ -395,6 +400,8 @@ mod tests {
             out[22].extend((0..L::N).map(|k| (below >> k & 1) as f32));
             // Whole numbers: their sum is the same in any order.
             out[23].push(L::splat(1.0).add(r[0].sub(L::splat(0.25))).sum());
+            let four = [a.div(b), b.sqrt(), a.mul(b).sqrt(), b.div(a)];
+            assert_eq!(L::sum4(four), [four[0].sum(), four[1].sum(), four[2].sum(), four[3].sum()]);
         }
         out[23] = vec![out[23].iter().sum()];
         out

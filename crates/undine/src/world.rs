@@ -168,11 +168,20 @@ impl World {
 
     /// Steps until the next frame is reached.
     pub fn advance_frame(&mut self) -> Result<(), Trouble> {
+        self.advance_frame_seeing(|_| ())
+    }
+
+    /// As [`World::advance_frame`], with a look at each step.
+    pub fn advance_frame_seeing(&mut self, mut see: impl FnMut(&Self) + Send) -> Result<(), Trouble> {
         let frame = self.clock.frame;
-        while self.clock.frame == frame {
-            self.step()?;
-        }
-        Ok(())
+        // In the pool, whose threads stay awake from step to step.
+        rayon::scope(|_| {
+            while self.clock.frame == frame {
+                self.step()?;
+                see(self);
+            }
+            Ok(())
+        })
     }
 
     /// Input that takes effect at the next step; from a mouse, a finger, a key or a wire. It is checked as events of
@@ -381,6 +390,9 @@ impl World {
 
     fn delete_outflow(&mut self) {
         let World { scene, solver, switches, passes, .. } = self;
+        if scene.outflows.is_empty() {
+            return;
+        }
         let open: Vec<_> = scene
             .outflows
             .iter()

@@ -167,15 +167,13 @@ impl Session {
     /// Steps to the next frame; returns how many steps it took.
     fn advance(&mut self) -> Result<u64> {
         let before = *self.world.clock();
-        while self.world.clock().frame == before.frame {
-            if let Err(trouble) = self.world.step() {
-                bail!(
-                    "{trouble}\nthe last good state, of frame {}, is kept; go on from it with smaller steps:\n  {}",
-                    self.saved_frame.unwrap_or(0),
-                    self.command(Some(&self.smaller_step()))
-                );
-            }
-            self.history.step(self.world.clock().last_step);
+        let Self { world, history, .. } = self;
+        if let Err(trouble) = world.advance_frame_seeing(|world| history.step(world.clock().last_step)) {
+            bail!(
+                "{trouble}\nthe last good state, of frame {}, is kept; go on from it with smaller steps:\n  {}",
+                self.saved_frame.unwrap_or(0),
+                self.command(Some(&self.smaller_step()))
+            );
         }
         Ok(self.world.clock().steps - before.steps)
     }

@@ -128,6 +128,20 @@ impl Lanes for Avx2 {
             _mm_cvtss_f32(_mm_add_ss(d, _mm_shuffle_ps::<1>(d, d)))
         }
     }
+    #[inline(always)]
+    fn sum4([a, b, c, d]: [Self; 4]) -> [f32; 4] {
+        unsafe {
+            // The four sums of `sum`'s first step, of two each.
+            let (ac, bd) = (halves(a, c), halves(b, d));
+            let two = _mm256_add_ps(_mm256_shuffle_ps::<0x44>(ac, bd), _mm256_shuffle_ps::<0xEE>(ac, bd));
+            let one = _mm256_add_ps(two, _mm256_permute_ps::<0xB1>(two));
+            // a and b in the lower half, c and d in the upper one.
+            let (low, high) = (_mm256_castps256_ps128(one), _mm256_extractf128_ps::<1>(one));
+            let mut out = [0.0; 4];
+            _mm_storeu_ps(out.as_mut_ptr(), _mm_shuffle_ps::<0x88>(low, high));
+            out
+        }
+    }
     // Halves are joined while loading (vinsertf128 from memory), which leaves 16 shuffles instead of the 24
     // of a transpose of eight full loads.
     #[inline(always)]

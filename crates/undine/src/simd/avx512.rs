@@ -143,6 +143,22 @@ impl Lanes for Avx512 {
             _mm_cvtss_f32(_mm_add_ss(d, _mm_shuffle_ps::<1>(d, d)))
         }
     }
+    // Ten shuffles, where four sums one by one take sixteen.
+    #[inline(always)]
+    fn sum4([a, b, c, d]: [Self; 4]) -> [f32; 4] {
+        unsafe {
+            let (a, b, c, d) = (a.0, b.0, c.0, d.0);
+            let ab = _mm512_add_ps(_mm512_shuffle_f32x4::<0x44>(a, b), _mm512_shuffle_f32x4::<0xEE>(a, b));
+            let cd = _mm512_add_ps(_mm512_shuffle_f32x4::<0x44>(c, d), _mm512_shuffle_f32x4::<0xEE>(c, d));
+            // A quarter for each.
+            let q = _mm512_add_ps(_mm512_shuffle_f32x4::<0x88>(ab, cd), _mm512_shuffle_f32x4::<0xDD>(ab, cd));
+            let q = _mm512_add_ps(q, _mm512_permute_ps::<0x4E>(q));
+            let q = _mm512_add_ps(q, _mm512_permute_ps::<0xB1>(q));
+            let mut out = [0.0; 4];
+            _mm_storeu_ps(out.as_mut_ptr(), _mm512_castps512_ps128(_mm512_maskz_compress_ps(0x1111, q)));
+            out
+        }
+    }
     // Whole records are loaded and their halves sorted last: 24 shuffles and 8 joins while loading, where joining
     // quarters while loading takes 16 and 24.
     #[inline(always)]

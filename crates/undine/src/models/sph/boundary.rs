@@ -81,8 +81,7 @@ pub struct Constants {
 }
 
 impl Boundary {
-    /// The boundary particles of a scene; none where walls are `layers`. What fluid sees of those at rest is searched as far as
-    /// `reach` supports.
+    /// The boundary particles of a scene; none where walls are `layers`. What fluid sees of them is searched as far as `reach` supports.
     pub fn new(scene: &Scene, params: &Params, reach: f64) -> Result<Self, SampleError> {
         let walls = Walls::new(scene);
         let period = crate::walls::period(scene);
@@ -149,6 +148,17 @@ impl Boundary {
         self.still.iter_mut().chain(&mut self.moving).chain(&mut self.skin)
     }
 
+    /// Whether a place (m) is near enough to boundary particles that fluid in it may come within their support before it drifts as far as
+    /// it may at all.
+    pub fn is_beside(&self, p: DVec3) -> bool {
+        self.sets().any(|set| set.is_beside(p))
+    }
+
+    /// Moves what moves; the farthest that any has come since it was sorted, m.
+    pub fn follow(&mut self, around: &Around) -> f64 {
+        self.sets_mut().map(|set| set.follow(around.walls, around.solids)).fold(0.0, f64::max)
+    }
+
     /// Force on each node of the mass-spring bodies, N.
     pub fn reaction(&self) -> Option<&[DVec3]> {
         self.skin.as_ref().map(|_| &self.reaction[..])
@@ -161,11 +171,13 @@ impl Boundary {
         }
     }
 
-    /// Moves what moves, finds who of the fluid sees whom (`fresh`, or those found before serve on), and sums what the density
-    /// pass wants of them.
+    /// Sums what the density pass wants of those that the fluid sees. Who sees whom is searched where neighbours are to be `fresh`;
+    /// else those found before serve on, and what moves was made to follow.
     pub fn find(&mut self, around: &Around, particles: &Particles, work: &Work, fresh: bool) {
-        for moving in self.moving.iter_mut().chain(&mut self.skin) {
-            moving.pose(around.walls, around.solids, self.period.as_ref());
+        if fresh {
+            for moving in self.moving.iter_mut().chain(&mut self.skin) {
+                moving.pose(around.walls, around.solids, self.period.as_ref());
+            }
         }
         let unit = self.constants.unit;
         for set in self.sets_mut() {

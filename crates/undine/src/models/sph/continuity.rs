@@ -251,6 +251,7 @@ impl Continuity {
         if let Some(grid) = grid {
             found.search::<L>(work, grid, first, first + out.len());
         }
+        let down = self.hydrostatic[0] == 0.0 && self.hydrostatic[2] == 0.0;
         let (mut i, mut k) = (first, 0);
         while k < found.batches() {
             let n = found.count(k);
@@ -258,29 +259,39 @@ impl Continuity {
             loop {
                 let batch = crowd.gather::<L>(found, k, &work.records);
                 for (sums, own) in sums.iter_mut().zip(&work.records[i..i + n]) {
-                    self.add::<L>(sums, own, crowd, batch.shift);
+                    if down {
+                        self.add::<L, true>(sums, own, crowd, batch.shift);
+                    } else {
+                        self.add::<L, false>(sums, own, crowd, batch.shift);
+                    }
                 }
                 k += 1;
                 if batch.last {
                     break;
                 }
             }
-            for b in 0..n {
-                let [convergence, diffusion, x, y, z, sum] = sums[b];
-                out[i - first + b] = Rate {
-                    convergence: convergence.sum(),
-                    diffusion: diffusion.sum(),
-                    color: [x.sum(), y.sum(), z.sum()],
-                    sum: sum.sum(),
-                };
+            let mut of = [[0.0; BUNCH]; 6];
+            for (c, of) in of.iter_mut().enumerate() {
+                *of = L::sum4([sums[0][c], sums[1][c], sums[2][c], sums[3][c]]);
+            }
+            let [convergence, diffusion, x, y, z, sum] = of;
+            for (b, out) in out[i - first..i - first + n].iter_mut().enumerate() {
+                let color = [x[b], y[b], z[b]];
+                *out = Rate { convergence: convergence[b], diffusion: diffusion[b], color, sum: sum[b] };
             }
             i += n;
         }
     }
 
-    /// Adds all neighbours that a particle has in a crowd, seen from its periodic image.
+    /// Adds all neighbours that a particle has in a crowd, seen from its periodic image; gravity may be along y alone (`DOWN`).
     #[inline(always)]
-    fn add<L: Lanes>(&self, sums: &mut [L; 6], own: &Record, crowd: &Crowd, shift: [f32; 3]) {
+    fn add<L: Lanes, const DOWN: bool>(
+        &self,
+        sums: &mut [L; 6],
+        own: &Record,
+        crowd: &Crowd,
+        shift: [f32; 3],
+    ) {
         let (zero, one) = (L::splat(0.0), L::splat(1.0));
         let q = [L::splat(own[0] + shift[0]), L::splat(own[1] + shift[1]), L::splat(own[2] + shift[2])];
         let own_v = [L::splat(own[4]), L::splat(own[5]), L::splat(own[6])];
@@ -305,7 +316,10 @@ impl Continuity {
             let closing = dv[2].mul_add(d[2], dv[1].mul_add(d[1], dv[0].mul(d[0])));
             // ρ_j - ρ_i = V_i - V_j to first order around rest, less the hydrostatic difference.
             let apart = own_volume.sub(volume);
-            let apart = h[2].mul_add(d[2], h[1].mul_add(d[1], h[0].mul_add(d[0], apart)));
+            let mut apart = h[1].mul_add(d[1], apart);
+            if !DOWN {
+                apart = h[2].mul_add(d[2], h[0].mul_add(d[0], apart));
+            }
             all[0] = closing.mul_add(g, all[0]);
             all[1] = apart.mul_add(g, all[1]);
             let w3 = w2.mul(w);

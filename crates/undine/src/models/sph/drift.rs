@@ -4,6 +4,8 @@
 //! Looked at by cells of two supports, in which particles lay when they were searched: what flows as one uses up no skin,
 //! however fast it is.
 
+use rayon::prelude::*;
+
 use super::work::Work;
 use crate::neighbors::Moved;
 use crate::state::particles::BLOCK;
@@ -11,7 +13,7 @@ use crate::state::particles::BLOCK;
 /// Width of the cells, in supports.
 const CELL: f32 = 2.0;
 /// How far a particle may drift at all, in supports: two that are not in cells side by side must not meet.
-const FARTHEST: f32 = 0.5 * (CELL - 1.0);
+pub const FARTHEST: f32 = 0.5 * (CELL - 1.0);
 /// Cells for each run of particles at most; where there are more, particles are looked at as one.
 const SPARSE: usize = 16;
 /// Rounding of ways and places, relative.
@@ -23,12 +25,24 @@ pub struct Run {
     /// One past the last.
     pub end: u32,
     cell: u32,
+    /// Whether any lies beside others.
+    beside: bool,
+}
+
+/// The runs of a block, and the box of cells they lie in.
+#[derive(Clone, Debug)]
+struct Part {
+    runs: Vec<Run>,
+    low: [i32; 3],
+    high: [i32; 3],
 }
 
 /// The drift of all particles.
 #[derive(Clone, Debug, Default)]
 pub struct Drift {
     runs: Vec<Run>,
+    /// The same by block; scratch.
+    parts: Vec<Part>,
     /// How many runs each block has.
     in_block: Vec<usize>,
     /// The ways of each run.
@@ -42,29 +56,37 @@ pub struct Drift {
 }
 
 impl Drift {
-    /// Starts anew from sorted particles.
-    pub fn lay(&mut self, work: &Work) {
+    /// Starts anew from sorted particles, of which some are `beside` others than these.
+    pub fn lay(&mut self, work: &Work, beside: impl Fn(usize) -> bool + Sync) {
         let n = work.len();
-        self.runs.clear();
-        self.in_block.clear();
-        self.near.clear();
         let cell = |i: usize| work.at(i).map(|v| (v / CELL) as i32);
-        let (mut low, mut high) = ([i32::MAX; 3], [i32::MIN; 3]);
-        for first in (0..n).step_by(BLOCK) {
-            let before = self.runs.len();
-            let end = (first + BLOCK).min(n);
-            let mut i = first;
+        let empty = || Part { runs: Vec::new(), low: [0; 3], high: [0; 3] };
+        self.parts.resize_with(n.div_ceil(BLOCK), empty);
+        self.parts.par_iter_mut().enumerate().for_each(|(block, part)| {
+            let end = (block * BLOCK + BLOCK).min(n);
+            let mut i = block * BLOCK;
+            part.runs.clear();
+            (part.low, part.high) = ([i32::MAX; 3], [i32::MIN; 3]);
             while i < end {
-                let at = cell(i);
-                low = std::array::from_fn(|a| low[a].min(at[a]));
-                high = std::array::from_fn(|a| high[a].max(at[a]));
+                let (first, at) = (i, cell(i));
+                part.low = std::array::from_fn(|a| part.low[a].min(at[a]));
+                part.high = std::array::from_fn(|a| part.high[a].max(at[a]));
                 i += 1;
                 while i < end && cell(i) == at {
                     i += 1;
                 }
-                self.runs.push(Run { end: i as u32, cell: 0 });
+                part.runs.push(Run { end: i as u32, cell: 0, beside: (first..i).any(&beside) });
             }
-            self.in_block.push(self.runs.len() - before);
+        });
+        self.runs.clear();
+        self.in_block.clear();
+        self.near.clear();
+        let (mut low, mut high) = ([i32::MAX; 3], [i32::MIN; 3]);
+        for part in &self.parts {
+            self.runs.extend(&part.runs);
+            self.in_block.push(part.runs.len());
+            low = std::array::from_fn(|a| low[a].min(part.low[a]));
+            high = std::array::from_fn(|a| high[a].max(part.high[a]));
         }
         // With a border all around, so that every cell has 26 others beside it.
         let size: [usize; 3] = std::array::from_fn(|a| high[a].saturating_sub(low[a]).max(0) as usize + 3);
@@ -125,13 +147,20 @@ impl Drift {
     }
 
     /// Whether two that were not found may be nearer than a support `h`, m, when a `skin` more was searched (in supports); or one
-    /// may have moved farther than `farthest`, in supports.
-    pub fn is_used_up(&mut self, h: f64, skin: f32, farthest: f32) -> bool {
+    /// that is beside others and one of those, which have moved by at most `others`, in supports.
+    pub fn is_used_up(&mut self, h: f64, skin: f32, others: f32) -> bool {
         let skin = skin * (1.0 - SLACK) * h as f32;
-        let farthest = farthest.min(FARTHEST) * (1.0 - SLACK) * h as f32;
-        let all = self.ways.iter().copied().fold(Moved::NONE, Moved::and);
+        let farthest = FARTHEST * (1.0 - SLACK) * h as f32;
+        let (mut all, mut beside) = (Moved::NONE, Moved::NONE);
+        for (run, way) in self.runs.iter().zip(&self.ways) {
+            all = all.and(*way);
+            if run.beside {
+                beside = beside.and(*way);
+            }
+        }
         let longest2 = all.longest2();
-        if longest2 > farthest * farthest || !longest2.is_finite() {
+        let others = beside.longest2().sqrt() + others * h as f32;
+        if longest2 > farthest * farthest || others > skin || !all.is_finite() {
             return true;
         }
         if 4.0 * longest2 <= skin * skin {
@@ -176,7 +205,7 @@ mod tests {
             let mut work = Work::default();
             work.place_points(&grid, [&position[0], &position[1], &position[2]]);
             let mut drift = Drift::default();
-            drift.lay(&work);
+            drift.lay(&work, |_| false);
             let n = points.len();
             let listed: Vec<[f64; 3]> = (0..n).map(|i| std::array::from_fn(|a| position[a][i])).collect();
             let mut now = listed.clone();
@@ -199,7 +228,7 @@ mod tests {
                         first = run.end as usize;
                     }
                 }
-                if drift.is_used_up(1.0, skin, 1.0) {
+                if drift.is_used_up(1.0, skin, 0.0) {
                     break;
                 }
                 for i in 0..n {

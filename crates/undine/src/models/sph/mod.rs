@@ -61,6 +61,9 @@ const HOP: f64 = 0.15;
 /// beyond the support adds nothing.
 const SKIN: f64 = 0.1;
 
+/// Steps after which fluid in outflows is deleted.
+const PATIENCE: u32 = 4;
+
 /// The SPH model.
 pub struct Sph {
     params: Params,
@@ -78,6 +81,8 @@ pub struct Sph {
     /// Whether neighbours found serve for more than a step.
     keeps: bool,
     drift: Drift,
+    /// Steps since fluid in outflows was deleted.
+    waits: u32,
     /// How often neighbours were searched.
     searches: u64,
     /// Neighbours are to be searched at the next step, however little has moved.
@@ -116,6 +121,7 @@ impl Sph {
             period,
             keeps,
             drift: Drift::default(),
+            waits: 0,
             searches: 0,
             stale: true,
             arrives: false,
@@ -190,18 +196,17 @@ impl Sph {
         blocks.into_par_iter().enumerate().map(advance).reduce(|| true, |a, b| a && b)
     }
 
-    /// Whether neighbours found before may not be all of now.
-    fn has_drifted(&mut self) -> bool {
-        let skin = SKIN as f32;
-        // Boundary particles look for fluid where it was when it was sorted.
-        let farthest = if self.boundary.is_empty() { f32::INFINITY } else { skin };
-        self.drift.is_used_up(self.params.h, skin, farthest)
+    /// Whether neighbours found before may not be all of now. Moves the walls.
+    fn has_drifted(&mut self, around: &Around) -> bool {
+        let walls = self.boundary.follow(around) / self.params.h;
+        self.drift.is_used_up(self.params.h, SKIN as f32, walls as f32)
     }
 
     /// Sorts, where neighbours are to be searched anew, then densities and pressures.
     fn sort_and_sum(&mut self, dt: f64, around: &Around, passes: &mut Passes) {
         // At a frame particles are in order and after it they are searched again, since neighbours are not saved.
-        let fresh = self.stale || self.arrives || !self.keeps || self.has_drifted();
+        let drifted = self.stale || self.arrives || !self.keeps;
+        let fresh = drifted || passes.time("sort", || self.has_drifted(around));
         (self.stale, self.arrives) = (self.arrives, false);
         passes.time("sort", || {
             if fresh {
@@ -210,7 +215,9 @@ impl Sph {
             }
             self.work.fill(&self.particles, &self.grid);
             if fresh && self.keeps {
-                self.drift.lay(&self.work);
+                let Particles { x, y, z, .. } = &self.particles;
+                let boundary = &self.boundary;
+                self.drift.lay(&self.work, |i| boundary.is_beside(DVec3::new(x[i], y[i], z[i])));
             }
             if self.params.integrator == Integrator::VelocityVerlet {
                 // Eq. 15 with forces that depend on velocities: they see those of the end of the step, as far as they are known.
@@ -369,11 +376,20 @@ impl Solver for Sph {
     }
 
     fn remove(&mut self, region: &(dyn Fn(DVec3) -> bool + Sync)) -> usize {
-        let gone = self.particles.retain(|p| !region(p.into()));
-        if gone > 0 {
-            self.stale = true;
-            self.open();
+        // Neighbours are searched anew when some are gone: where fluid leaves all the time, not after each step.
+        self.waits += 1;
+        if self.keeps && !self.stale && self.waits < PATIENCE {
+            return 0;
         }
+        self.waits = 0;
+        let Particles { x, y, z, .. } = &self.particles;
+        let leaves = |i: usize| region(DVec3::new(x[i], y[i], z[i]));
+        if !(0..x.len()).into_par_iter().with_min_len(BLOCK).any(leaves) {
+            return 0;
+        }
+        let gone = self.particles.retain(|p| !region(p.into()));
+        self.stale = true;
+        self.open();
         gone
     }
 

@@ -167,8 +167,7 @@ impl Visit for Stick<'_> {
             let spread = w.mul(stickiness.mul(volume));
             let wets = stickiness.max(zero);
             let wets2 = wets.mul(wets);
-            let hold =
-                r2.sub(L::splat(0.25)).max(zero).mul(w).mul(wets2.mul(wets2).mul(wets2)).mul(volume);
+            let hold = r2.sub(L::splat(0.25)).max(zero).mul(w).mul(wets2.mul(wets2).mul(wets2)).mul(volume);
             for a in 0..3 {
                 sums[a] = d[a].mul_add(spread, sums[a]);
                 sums[3 + a] = d[a].mul_add(hold, sums[3 + a]);

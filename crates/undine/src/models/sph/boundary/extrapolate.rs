@@ -49,66 +49,65 @@ pub fn extrapolate(
     dt: f32,
     least: f32,
 ) {
-    let Set { position, touched, busy, face, velocity, acceleration, adhesion, work: own, fresh, wet, .. } = set;
+    let Set {
+        position, touched, busy, face, velocity, acceleration, adhesion, work: own, fresh, wet, ..
+    } = set;
     let gravity = gravity.as_vec3();
     let n = touched.len();
     busy.resize(n.div_ceil(BLOCK), true);
     wet.resize_with(n.div_ceil(BLOCK), Seen::default);
     let blocks = (own.records.par_chunks_mut(BLOCK), busy, wet).into_par_iter().enumerate();
-    blocks.for_each_init(
-        <(Crowd, More<1>)>::default,
-        |(crowd, heavy), (block, (records, busy, seen))| {
-            let first = block * BLOCK;
-            let range = first..first + records.len();
-            let mut wanted = [false; BLOCK];
-            for (w, t) in wanted.iter_mut().zip(&touched[range.clone()]) {
-                *w = t.load(Ordering::Relaxed);
+    blocks.for_each_init(<(Crowd, More<1>)>::default, |(crowd, heavy), (block, (records, busy, seen))| {
+        let first = block * BLOCK;
+        let range = first..first + records.len();
+        let mut wanted = [false; BLOCK];
+        for (w, t) in wanted.iter_mut().zip(&touched[range.clone()]) {
+            *w = t.load(Ordering::Relaxed);
+        }
+        // Most of a large terrain is dry, and was so in the last step.
+        let was_busy = std::mem::replace(busy, wanted.contains(&true));
+        if !*busy && !was_busy {
+            return;
+        }
+        let mut means = [Means::default(); BLOCK];
+        for (k, m) in means[..records.len()].iter_mut().enumerate() {
+            m.wall = velocity[first + k];
+        }
+        if *fresh {
+            seen.place([0, 1, 2].map(|a| &position[a][range.clone()]), grid);
+            seen.search(&wanted[..records.len()], grid, work);
+        }
+        sum(seen, work, crowd, (fluid, constants), heavy, &mut means);
+        for (k, r) in records.iter_mut().enumerate() {
+            let (m, j) = (&means[k], first + k);
+            if m.weight <= 1e-20 {
+                r[PRESSURE] = 0.0;
+                continue;
             }
-            // Most of a large terrain is dry, and was so in the last step.
-            let was_busy = std::mem::replace(busy, wanted.contains(&true));
-            if !*busy && !was_busy {
-                return;
-            }
-            let mut means = [Means::default(); BLOCK];
-            for (k, m) in means[..records.len()].iter_mut().enumerate() {
-                m.wall = velocity[first + k];
-            }
-            if *fresh {
-                seen.place([0, 1, 2].map(|a| &position[a][range.clone()]), grid);
-                seen.search(&wanted[..records.len()], grid, work);
-            }
-            sum(seen, work, crowd, (fluid, constants), heavy, &mut means);
-            for (k, r) in records.iter_mut().enumerate() {
-                let (m, j) = (&means[k], first + k);
-                if m.weight <= 1e-20 {
-                    r[PRESSURE] = 0.0;
-                    continue;
+            let per = 1.0 / m.weight;
+            let wall = Vec3::from(velocity[j]);
+            // p + ρ(g-a)·(x_w-x_f): fluid at rest would go on like this.
+            let pull = gravity - Vec3::from(acceleration[j]);
+            let depth = pull.dot(Vec3::from(m.mass_way)) * constants.h;
+            let behind = ((m.pressure + depth) * per).max(least);
+            let [nx, ny, nz, depth] = face[j];
+            // Of a sheet, fluid may be on either side.
+            let before = Vec3::new(nx, ny, nz).dot(Vec3::from(m.way)).abs() * per - depth;
+            let slope = (depth / before.max(LEAST * constants.unit)).min(STEEPEST);
+            let v = wall - slope * (Vec3::from(m.velocity) * per - wall);
+            r[PRESSURE] = match constants.kind {
+                // dρ/dt = ρ Σ V (v_b-v_f)·∇W, and p = k(ρ-ρ0), never below zero.
+                WallKind::EvolvedDensity => {
+                    let rate = constants.rate * m.convergence * (constants.bulk + r[PRESSURE]);
+                    (r[PRESSURE] + dt * rate).max(0.0)
                 }
-                let per = 1.0 / m.weight;
-                let wall = Vec3::from(velocity[j]);
-                // p + ρ(g-a)·(x_w-x_f): fluid at rest would go on like this.
-                let pull = gravity - Vec3::from(acceleration[j]);
-                let depth = pull.dot(Vec3::from(m.mass_way)) * constants.h;
-                let behind = ((m.pressure + depth) * per).max(least);
-                let [nx, ny, nz, depth] = face[j];
-                // Of a sheet, fluid may be on either side.
-                let before = Vec3::new(nx, ny, nz).dot(Vec3::from(m.way)).abs() * per - depth;
-                let slope = (depth / before.max(LEAST * constants.unit)).min(STEEPEST);
-                let v = wall - slope * (Vec3::from(m.velocity) * per - wall);
-                r[PRESSURE] = match constants.kind {
-                    // dρ/dt = ρ Σ V (v_b-v_f)·∇W, and p = k(ρ-ρ0), never below zero.
-                    WallKind::EvolvedDensity => {
-                        let rate = constants.rate * m.convergence * (constants.bulk + r[PRESSURE]);
-                        (r[PRESSURE] + dt * rate).max(0.0)
-                    }
-                    // Eq. 10, its share of the pressure of both sides.
-                    WallKind::LennardJones => 2.0 * adhesion.get(j).copied().unwrap_or(0.0) * behind,
-                    _ => behind,
-                };
-                r[4..7].copy_from_slice(&v.to_array());
-            }
-        },
-    );
+                // Eq. 10, its share of the pressure of both sides.
+                WallKind::LennardJones => 2.0 * adhesion.get(j).copied().unwrap_or(0.0) * behind,
+                _ => behind,
+            };
+            r[4..7].copy_from_slice(&v.to_array());
+        }
+    });
 }
 
 /// Sums over the fluid around boundary particles, of several fluids (`MANY`) or where densities of walls evolve.
@@ -203,16 +202,18 @@ impl<const MANY: bool, const EVOLVES: bool> Visit for Sum<'_, MANY, EVOLVES> {
             }
             at += L::N;
         }
-        m.weight += sums[0].sum();
-        m.pressure += sums[1].sum();
+        let [weight, pressure, vx, vy] = L::sum4([sums[0], sums[1], sums[2], sums[3]]);
+        let [vz, x, y, z] = L::sum4([sums[4], sums[5], sums[6], sums[7]]);
+        m.weight += weight;
+        m.pressure += pressure;
         if EVOLVES {
             m.convergence += sums[11].sum();
         }
+        let (velocity, way) = ([vx, vy, vz], [x, y, z]);
         for a in 0..3 {
-            let way = sums[5 + a].sum();
-            m.velocity[a] += sums[2 + a].sum();
-            m.way[a] += way;
-            m.mass_way[a] += if MANY { sums[8 + a].sum() } else { way * self.density[0] };
+            m.velocity[a] += velocity[a];
+            m.way[a] += way[a];
+            m.mass_way[a] += if MANY { sums[8 + a].sum() } else { way[a] * self.density[0] };
         }
     }
 }

@@ -7,12 +7,13 @@ use crate::neighbors::Period;
 /// Cells the map may have, 16 MiB of bits.
 const MOST: f64 = (1u64 << 27) as f64;
 
+/// Cells per h, and so how far around a particle cells are marked. With two of them fluid is spared the search from 1.25 h on,
+/// with one from 1.5 h on.
+const CELLS: i64 = 2;
+
 /// A bit for each cell of a box: whether boundary particles may be nearer than h to a place in it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Near {
-    /// Cells per h, and so how far around a particle cells are marked. With two of them fluid is spared the search from 1.25 h on,
-    /// with one from 1.5 h on.
-    cells: i64,
     min: DVec3,
     /// Cells per metre, by axis.
     scale: DVec3,
@@ -24,19 +25,6 @@ pub struct Near {
 }
 
 impl Near {
-    /// An empty map; a fine one takes longer to lay.
-    pub fn new(fine: bool) -> Self {
-        Near {
-            cells: if fine { 2 } else { 1 },
-            min: DVec3::ZERO,
-            scale: DVec3::ZERO,
-            size: [0; 3],
-            period: None,
-            bits: Vec::new(),
-            held: Vec::new(),
-        }
-    }
-
     /// Lays the map over `position` (three parallel arrays, m; inside the period) for a support h.
     pub fn lay(&mut self, position: [&[f64]; 3], h: f64, period: Option<&Period>) {
         let n = position[0].len();
@@ -57,8 +45,8 @@ impl Near {
         if n == 0 {
             return;
         }
-        let mut edge = h / self.cells as f64;
-        let around = 2 * self.cells + 1;
+        let mut edge = h / CELLS as f64;
+        let around = 2 * CELLS + 1;
         let cells =
             |edge: f64| (0..3).map(|a| ((max[a] - min[a]) / edge).ceil() + around as f64).product::<f64>();
         while cells(edge) > MOST {
@@ -73,7 +61,7 @@ impl Near {
             } else {
                 self.size[a] = ((max[a] - min[a]) / edge).floor() as i64 + around;
                 self.scale[a] = 1.0 / edge;
-                self.min[a] = min[a] - edge * self.cells as f64;
+                self.min[a] = min[a] - edge * CELLS as f64;
             }
         }
         self.bits.resize((self.size.iter().product::<i64>() as usize).div_ceil(64), 0);
@@ -92,7 +80,7 @@ impl Near {
             let c = [at % width, at / width % height, at / width / height];
             for k in 0..around.pow(3) {
                 let step = [k % around, k / around % around, k / around / around];
-                let there = std::array::from_fn(|a| c[a] + step[a] - self.cells);
+                let there = std::array::from_fn(|a| c[a] + step[a] - CELLS);
                 if let Some(at) = self.index(there) {
                     self.bits[at / 64] |= 1 << (at % 64);
                 }
@@ -138,11 +126,10 @@ mod tests {
             place in prop::array::uniform3(0.0..3.0f64),
             repeats in prop::array::uniform3(any::<bool>()),
             h in 0.05..0.9f64,
-            fine: bool,
         ) {
             let period = Period { min: DVec3::ZERO, max: DVec3::splat(3.0), axes: repeats };
             let p: [Vec<f64>; 3] = std::array::from_fn(|a| points.iter().map(|p| p[a]).collect());
-            let mut near = Near::new(fine);
+            let mut near = Near::default();
             near.lay([&p[0], &p[1], &p[2]], h, Some(&period));
             let is_close = points.iter().any(|q| {
                 let mut d = DVec3::from(*q) - DVec3::from(place);
@@ -157,9 +144,9 @@ mod tests {
 
     #[test]
     fn far_places_are_not_near() {
-        let mut near = Near::new(true);
+        let mut near = Near::default();
         near.lay([&[0.0, 1.0], &[0.0, 0.0], &[0.0, 0.0]], 0.1, None);
         assert!(near.is_near(DVec3::new(0.05, 0.0, 0.0)) && !near.is_near(DVec3::new(0.5, 0.0, 0.0)));
-        assert!(!near.is_near(DVec3::splat(1e9)) && !Near::new(false).is_near(DVec3::ZERO));
+        assert!(!near.is_near(DVec3::splat(1e9)) && !Near::default().is_near(DVec3::ZERO));
     }
 }

@@ -105,12 +105,13 @@ impl Visit for Rates<'_> {
             at += L::N;
         }
         let rate = &mut self.out[i];
+        let [x, y, z, sum] = L::sum4([sums[1], sums[2], sums[3], sums[4]]);
         rate.near |= near;
         rate.convergence += sums[0].sum();
-        for a in 0..3 {
-            rate.color[a] += sums[1 + a].sum();
+        for (color, sum) in rate.color.iter_mut().zip([x, y, z]) {
+            *color += sum;
         }
-        rate.sum += sums[4].sum();
+        rate.sum += sum;
     }
 }
 
@@ -222,8 +223,9 @@ impl<const REPEL: bool> Visit for Push<'_, REPEL> {
             }
             at += L::N;
         }
+        let force = L::sum4([force[0], force[1], force[2], zero]);
         for a in 0..3 {
-            self.out[i][a] += force[a].sum() * f.per_mass;
+            self.out[i][a] += force[a] * f.per_mass;
         }
     }
 }

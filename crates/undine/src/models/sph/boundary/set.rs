@@ -1,4 +1,4 @@
-//! Boundary particles that are sorted together: those of walls at rest, once; those of moving ones, every step.
+//! Boundary particles that are sorted together: those of walls at rest, once; those of moving ones, with the fluid.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::super::continuity::sum_term;
 use super::super::crowd::Crowd;
+use super::super::drift::FARTHEST;
 use super::super::work::{PRESSURE, Record, VOLUME, Work};
 use super::near::Near;
 use super::pairs::{self, Rates, WallRate};
@@ -24,7 +25,7 @@ use crate::walls::{PointMotion, Walls};
 const VOLUMES: std::ops::RangeInclusive<f64> = 0.1..=1.2;
 
 /// Cells of the grid of walls at rest, whose particles lie on surfaces in a large space, and of moving ones, whose cells
-/// are counted anew in each step.
+/// are counted anew with each search.
 const STILL_CELLS: f64 = (1 << 24) as f64;
 const MOVING_CELLS: f64 = (1 << 18) as f64;
 
@@ -74,6 +75,9 @@ impl Origin {
     }
 }
 
+/// Place (m), motion and normal of a boundary particle.
+type Now = (DVec3, PointMotion, DVec3);
+
 /// A set of boundary particles.
 #[derive(Debug)]
 pub struct Set {
@@ -81,7 +85,7 @@ pub struct Set {
     pub origins: Vec<Origin>,
     /// Whether it is that of mass-spring bodies.
     pub is_skin: bool,
-    /// Whether they move; those that do are sorted in every step.
+    /// Whether they move.
     pub moves: bool,
     /// By origin, × Δ³; negative where fluid slips.
     volume: Vec<f32>,
@@ -95,8 +99,12 @@ pub struct Set {
     pub grid: Grid,
     /// Where they are.
     pub near: Near,
+    /// The same, as far as fluid may come from while neighbours are kept.
+    beside: Near,
     /// Sorted, m, inside the period.
     pub position: [Vec<f64>; 3],
+    /// Where they were when they were sorted, of those that move.
+    sorted_at: [Vec<f64>; 3],
     /// Sorted; what fluid sees of them. The density pass sees the wall's own velocity, the force pass the one that
     /// goes on behind the wall.
     pub work: Work,
@@ -123,8 +131,7 @@ pub struct Set {
 }
 
 impl Set {
-    /// A set, with volumes from the samples' places as they are now. Neighbours of those at rest are searched as far as `reach`
-    /// supports.
+    /// A set, with volumes from the samples' places as they are now. Neighbours are searched as far as `reach` supports.
     pub fn new(
         origins: Vec<Origin>,
         (h, spacing, reach): (f64, f64, f64),
@@ -133,11 +140,7 @@ impl Set {
         period: Option<&Period>,
     ) -> Self {
         let n = origins.len();
-        let grid = if moves {
-            Grid::for_others(h, MOVING_CELLS)
-        } else {
-            Grid::for_others(h, STILL_CELLS).reaching(reach as f32)
-        };
+        let cells = if moves { MOVING_CELLS } else { STILL_CELLS };
         let mut set = Set {
             volume: vec![1.0; n],
             carried: Vec::new(),
@@ -147,9 +150,11 @@ impl Set {
             order: Vec::new(),
             key: Vec::new(),
             h,
-            grid,
-            near: Near::new(!moves),
+            grid: Grid::for_others(h, cells).reaching(reach as f32),
+            near: Near::default(),
+            beside: Near::default(),
             position: Default::default(),
+            sorted_at: Default::default(),
             work: Work::default(),
             velocity: Vec::new(),
             acceleration: Vec::new(),
@@ -168,6 +173,11 @@ impl Set {
         set
     }
 
+    /// Whether fluid at p, m, may come within the support of any while neighbours are kept.
+    pub fn is_beside(&self, p: DVec3) -> bool {
+        self.beside.is_near(p)
+    }
+
     /// Number of boundary particles.
     pub fn len(&self) -> usize {
         self.origins.len()
@@ -178,28 +188,56 @@ impl Set {
         self.origins.is_empty()
     }
 
+    /// Where the particles are now, by origin.
+    fn now(&self, walls: &Walls, solids: &Solids, period: Option<&Period>) -> Vec<Now> {
+        let now = |o: &Origin| {
+            let (place, motion, normal) = o.now(walls, solids);
+            (wrap(place, period), motion, normal)
+        };
+        self.origins.par_iter().with_min_len(BLOCK).map(now).collect()
+    }
+
     /// Puts the particles where their walls are, and sorts them.
     pub fn pose(&mut self, walls: &Walls, solids: &Solids, period: Option<&Period>) {
-        let now: Vec<_> = self
-            .origins
-            .par_iter()
-            .with_min_len(BLOCK)
-            .map(|o| {
-                let (place, motion, normal) = o.now(walls, solids);
-                (wrap(place, period), motion, normal)
-            })
-            .collect();
+        let now = self.now(walls, solids, period);
         let unsorted: [Vec<f64>; 3] =
             std::array::from_fn(|a| now.par_iter().with_min_len(BLOCK).map(|n| n.0[a]).collect());
         let view = [&unsorted[0][..], &unsorted[1], &unsorted[2]];
         self.grid.fit(view, period);
         self.grid.sort(view, &mut self.key, &mut self.order);
-        for (sorted, from) in self.position.iter_mut().zip(&unsorted) {
-            self.order.par_iter().with_min_len(BLOCK).map(|&k| from[k as usize]).collect_into_vec(sorted);
-        }
+        self.take(&now);
         let position = [&self.position[0][..], &self.position[1], &self.position[2]];
-        self.near.lay(position, self.h * f64::from(self.grid.reach()), period);
-        self.work.place(&self.grid, position);
+        let reach = f64::from(self.grid.reach());
+        self.near.lay(position, self.h * reach, period);
+        self.beside.lay(position, self.h * (reach + f64::from(FARTHEST)), period);
+        if self.moves {
+            self.sorted_at.clone_from(&self.position);
+        }
+        self.touched.resize_with(self.origins.len(), Default::default);
+        self.touched.iter_mut().for_each(|t| *t.get_mut() = false);
+    }
+
+    /// Puts the particles where their walls are, in the order they have; the farthest that any has come since they were sorted, m.
+    /// Not for space that repeats.
+    pub fn follow(&mut self, walls: &Walls, solids: &Solids) -> f64 {
+        if !self.moves {
+            return 0.0;
+        }
+        self.take(&self.now(walls, solids, None));
+        let [x, y, z] = &self.position;
+        let [from_x, from_y, from_z] = &self.sorted_at;
+        let way2 =
+            |k: usize| (x[k] - from_x[k]).powi(2) + (y[k] - from_y[k]).powi(2) + (z[k] - from_z[k]).powi(2);
+        let ways = (0..x.len()).into_par_iter().with_min_len(BLOCK).map(way2);
+        ways.reduce(|| 0.0, f64::max).sqrt()
+    }
+
+    /// Takes places and motions, by origin.
+    fn take(&mut self, now: &[Now]) {
+        for (a, sorted) in self.position.iter_mut().enumerate() {
+            self.order.par_iter().with_min_len(BLOCK).map(|&k| now[k as usize].0[a]).collect_into_vec(sorted);
+        }
+        self.work.place(&self.grid, [&self.position[0], &self.position[1], &self.position[2]]);
         let sticks = self.origins.iter().any(|o| o.adhesion != 0.0);
         let n = self.origins.len();
         self.velocity.resize(n, [0.0; 3]);
@@ -231,8 +269,6 @@ impl Set {
         }
         // With what is carried on, any may have.
         self.busy.iter_mut().for_each(|b| *b = true);
-        self.touched.resize_with(self.origins.len(), Default::default);
-        self.touched.iter_mut().for_each(|t| *t.get_mut() = false);
     }
 
     /// Volumes after Akinci 2012: samples that crowd or thin out count so much less or more that a plane of them holds as
@@ -278,7 +314,6 @@ impl Set {
     /// Sums over the boundary particles that the fluid (sorted, m) sees, which are searched where neighbours are to be `fresh`; walls
     /// at rest forget what the last force pass saw of them. `unit` is Δ/h.
     pub fn find(&mut self, position: [&[f64]; 3], fluid: &[Record], unit: f32, fresh: bool) {
-        let fresh = fresh || self.moves;
         let n = self.origins.len();
         self.fresh = fresh;
         self.busy.resize(n.div_ceil(BLOCK), true);

@@ -133,7 +133,8 @@ fn rates_are_sums_over_all_boundary_particles() {
 fn what_is_kept_of_walls_serves_as_what_is_searched() {
     let mut lab = Lab::with("particles", false);
     let mut kept = 0;
-    for _ in 0..40 {
+    for step in 1..=40 {
+        lab.walls.pose(2e-4 * f64::from(step));
         lab.around(|sph, around| sph.step(2e-4, around, &mut Passes::default())).unwrap();
         if lab.sets()[0].fresh {
             continue;
