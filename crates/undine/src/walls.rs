@@ -1,6 +1,7 @@
 //! Walls as every model sees them: distance, normal and velocity at a place, and push-out-and-reflect.
 
 mod body;
+mod boxes;
 mod sample;
 #[cfg(test)]
 mod tests;
@@ -13,6 +14,7 @@ use crate::scene::shape::Shape;
 use crate::scene::{Boundary, Domain, Kernels, ModelKind, Motion, Rotate, Scene, Slip, Translate, WallKind};
 
 pub(crate) use self::body::Body;
+use self::boxes::Boxes;
 pub use self::sample::{Sample, SampleError, WallSamples};
 
 /// A wall near a place.
@@ -276,6 +278,10 @@ pub struct Walls {
     /// What the closed faces of the domain enclose.
     inside: Aabb,
     walls: Vec<Wall>,
+    /// Around each, wherever it is: all of space where it moves or repeats.
+    boxes: Boxes,
+    /// Whether any has no inside.
+    sheets: bool,
     /// Whether the domain's faces have boundary particles.
     sampled_faces: bool,
     /// Whether any body has none.
@@ -305,7 +311,13 @@ impl Walls {
             }
         }
         let sampled = |b: &Boundary| is_sampled(scene, b.slip, b.adhesion);
+        let walls: Vec<Wall> =
+            scene.boundaries.iter().map(|b| Wall::new(b, h, period(scene), sampled(b))).collect();
+        let everywhere = Aabb { min: DVec3::NEG_INFINITY, max: DVec3::INFINITY };
+        let stays = |w: &Wall| !w.moves() && w.period.is_none();
         Walls {
+            boxes: Boxes::new(walls.iter().map(|w| if stays(w) { w.bounds } else { everywhere })),
+            sheets: walls.iter().any(|w| matches!(w.body, Body::Sheet(_))),
             sampled_faces: scene
                 .domain
                 .as_ref()
@@ -315,11 +327,7 @@ impl Walls {
             faces,
             clear,
             inside,
-            walls: scene
-                .boundaries
-                .iter()
-                .map(|b| Wall::new(b, h, period(scene), is_sampled(scene, b.slip, b.adhesion)))
-                .collect(),
+            walls,
             restitution: scene.model.sph.restitution,
         }
     }
@@ -470,7 +478,7 @@ impl Walls {
             return self.push_inside(to, velocity);
         }
         let mut p = to;
-        for wall in &self.walls {
+        for wall in self.walls.iter().filter(|_| self.sheets) {
             if let Body::Sheet(shape) = &wall.body {
                 p = self.hold(wall, shape, from, p, velocity, dt);
             }
@@ -488,7 +496,8 @@ impl Walls {
 
     #[inline]
     fn push_out(&self, from: DVec3, mut p: DVec3, velocity: &mut DVec3, dt: f64) -> DVec3 {
-        for wall in &self.walls {
+        // What is pushed out of one into another is looked at in the next turn.
+        for wall in self.boxes.touched(from, p).map(|w| &self.walls[w]) {
             if matches!(wall.body, Body::Sheet(_)) {
                 continue;
             }
