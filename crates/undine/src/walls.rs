@@ -510,6 +510,12 @@ impl Walls {
         self.push_inside(p, velocity)
     }
 
+    /// Whether no face of the domain holds what is at `p`.
+    #[inline]
+    pub fn is_within(&self, p: DVec3) -> bool {
+        self.domain.is_none() || self.inside.contains(p)
+    }
+
     /// Into the faces of the domain.
     #[inline]
     fn push_inside(&self, mut p: DVec3, velocity: &mut DVec3) -> DVec3 {

@@ -210,6 +210,16 @@ impl Particles {
     /// Accelerations are lost, unless they are kept.
     pub fn sort(&mut self, grid: &mut Grid, period: Option<&Period>) {
         self.lay(grid, period);
+        self.move_all();
+    }
+
+    /// Puts the particles in an order: `order[k]` is the one that comes k-th. Accelerations as in [`Particles::sort`].
+    pub(crate) fn put_in_order(&mut self, order: Vec<u32>) {
+        self.scratch.order = order;
+        self.move_all();
+    }
+
+    fn move_all(&mut self) {
         let Particles { x, y, z, velocity, acceleration, density, id, fluid, scratch, .. } = self;
         let Scratch { key, order, wide, scalar, vector, fluid: bytes } = scratch;
         let (order, keeps) = (&order[..], self.keeps_acceleration);

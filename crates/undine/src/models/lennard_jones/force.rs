@@ -10,13 +10,16 @@ use crate::simd::{Lanes, widest};
 /// A place (units of the support) and what is added to the square of every distance to it.
 pub type Quad = [f32; 4];
 
-/// The same, a velocity (m/s) and nothing: all that friction between particles reads, in one load.
-pub type Record = [f32; 8];
+/// The same, a velocity (m/s) and nothing: all that friction between particles reads, in one load that never crosses a line of
+/// the cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(C, align(32))]
+pub struct Record(pub [f32; 8]);
 
 /// A record of a place and a velocity.
 #[inline(always)]
 pub fn record(p: Quad, v: [f32; 3]) -> Record {
-    [p[0], p[1], p[2], p[3], v[0], v[1], v[2], 0.0]
+    Record([p[0], p[1], p[2], p[3], v[0], v[1], v[2], 0.0])
 }
 
 /// Friction between particles reaches this far, × σ, if the cut-off does.
@@ -166,14 +169,14 @@ fn sums<L: Lanes, const DAMPED: bool, const SHIFTED: bool, const PERIODIC: bool>
     for (k, out) in out.iter_mut().enumerate() {
         let end = rows.end[k] as usize;
         let p = splat3::<L>(&seen.place[first + k]);
-        let v = if DAMPED { splat3::<L>(&seen.record[first + k][4..]) } else { [zero; 3] };
+        let v = if DAMPED { splat3::<L>(&seen.record[first + k].0[4..]) } else { [zero; 3] };
         let mut sum = [zero; 3];
         for at in (begin..end).step_by(L::N) {
             // SAFETY: rows are made of full vectors of numbers of places, the far one included.
             let [x, y, z, far, vx, vy, vz, _] = unsafe {
                 let index = rows.index.as_ptr().add(at);
                 if DAMPED {
-                    L::gather8(seen.record.as_ptr(), index)
+                    L::gather8(seen.record.as_ptr().cast(), index)
                 } else {
                     let [x, y, z, far] = L::gather4(seen.place.as_ptr(), index);
                     [x, y, z, far, zero, zero, zero, zero]

@@ -26,6 +26,12 @@ impl Kick {
         }
     }
 
+    /// The factors, if they are the same for all fluids.
+    pub fn uniform(&self) -> Option<[f32; 2]> {
+        let first = *self.factors.first()?;
+        self.factors.iter().all(|f| *f == first).then_some(first)
+    }
+
     /// The velocity after it.
     #[inline(always)]
     pub fn half(&self, v: Vec3, a: Vec3, fluid: u8) -> Vec3 {

@@ -12,7 +12,7 @@ use crate::neighbors::{BUNCH, Candidates, Grid};
 use crate::simd::{Lanes, widest};
 
 /// Particles handed to a thread at a time.
-pub const BLOCK: usize = 256;
+pub const BLOCK: usize = 64;
 
 /// Neighbours of a block of particles.
 #[derive(Clone, Debug, Default)]

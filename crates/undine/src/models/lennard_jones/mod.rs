@@ -10,6 +10,7 @@
 //! `docs/lennard-jones.md` tells what is added to the paper, and why.
 
 mod awake;
+mod drift;
 pub mod force;
 mod kick;
 pub mod list;
@@ -18,7 +19,9 @@ mod moved;
 pub mod naive;
 pub mod pair;
 pub mod params;
+mod patches;
 mod relist;
+mod renew;
 mod saved;
 mod solver;
 #[cfg(test)]
@@ -32,6 +35,7 @@ use self::force::{Closest, Constants, Quad, Record, Seen};
 use self::list::{BLOCK, List};
 use self::moved::Groups;
 use self::params::Params;
+use self::patches::Patches;
 use self::wall::Beside;
 use crate::neighbors::{Grid, Moved, Period};
 use crate::scene::Scene;
@@ -40,8 +44,8 @@ use crate::state::particles::Particles;
 /// A place so far away that it adds to no sum. Not by its coordinates, of which some image may be near.
 const FAR: Quad = [0.0, 0.0, 0.0, 1e18];
 
-/// `near_wall` of a particle for which walls are to be looked for.
-const UNKNOWN: u8 = 2;
+/// Particles from which on a step is so long that waking threads for it does not count, and nor does sorting at each list.
+const MANY: usize = 1 << 16;
 
 /// The fastest and the closest now.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -89,13 +93,14 @@ pub struct LennardJones {
     /// Particles that came since, the last ones.
     newborn: usize,
     /// What each particle knows of walls; none where there are none.
-    // Boxed, since all of them are put in another order at each list; `None` before it was looked for any.
-    beside: Vec<Option<Box<Beside>>>,
-    sorted_beside: Vec<Option<Box<Beside>>>,
-    /// Way of the fastest wall since the start and, then, m.
+    beside: Vec<Beside>,
+    sorted_beside: Vec<Beside>,
+    /// Least distance that any wall can have from each particle, m.
+    room: Vec<f32>,
+    sorted_room: Vec<f32>,
+    /// Way of the fastest wall since the start, m.
     travel: f64,
-    listed_travel: f64,
-    /// Where the particles were then, m.
+    /// Where the particles were when listed, m.
     reference: [Vec<f64>; 3],
     /// Places now, and a far one at the end.
     place: Vec<Quad>,
@@ -106,6 +111,13 @@ pub struct LennardJones {
     /// How far particles have moved since, by the smallest groups, and which are near each other.
     ways: Vec<Moved>,
     groups: Groups,
+    /// The list by patches, where `patched`; and of each patch the square of the longest way since, supports.
+    patches: Patches,
+    patched: bool,
+    far2: Vec<f32>,
+    worn: Vec<u32>,
+    /// Where the particles were when sorted, m.
+    laid: [Vec<f64>; 3],
     /// The skin that a step used up of late, m, and steps since the list was made.
     wear: f64,
     since: u64,
@@ -114,8 +126,9 @@ pub struct LennardJones {
     period: Option<Period>,
     /// Steps so far, for the thermostat's dice.
     steps: u64,
-    /// How often the list was made.
+    /// How often the whole list was made, and how many patches were listed between.
     lists: u64,
+    renewed: u64,
 }
 
 impl LennardJones {
@@ -134,13 +147,19 @@ impl LennardJones {
             beside: Vec::new(),
             sorted_beside: Vec::new(),
             travel: 0.0,
-            listed_travel: 0.0,
+            room: Vec::new(),
+            sorted_room: Vec::new(),
             reference: Default::default(),
             place: Vec::new(),
             record: Vec::new(),
             listed: Vec::new(),
             ways: Vec::new(),
             groups: Groups::default(),
+            patches: Patches::default(),
+            patched: false,
+            far2: Vec::new(),
+            worn: Vec::new(),
+            laid: Default::default(),
             wear: 0.0,
             since: 0,
             constants: Constants::new(&params, h, [0.0; 3]),
@@ -148,6 +167,7 @@ impl LennardJones {
             period: crate::walls::period(scene),
             steps: 0,
             lists: 0,
+            renewed: 0,
             params,
         }
     }
@@ -162,7 +182,7 @@ impl LennardJones {
         &self.particles
     }
 
-    /// How often a list of neighbours was made so far.
+    /// How often the whole list of neighbours was made so far.
     pub fn lists(&self) -> u64 {
         self.lists
     }

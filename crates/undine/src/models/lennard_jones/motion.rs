@@ -3,13 +3,14 @@
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 
+use super::drift::{self, Drift, Moving, Second, drift, use_up};
 use super::force::{self, Quad, Seen, record};
 use super::kick::Kick;
 use super::list::BLOCK;
 use super::moved::{GROUP, moved};
 use super::relist::fill;
-use super::wall::{self, Beside, Felt, Moment};
-use super::{Extremes, LennardJones, UNKNOWN};
+use super::wall::{Beside, Felt, Moment, approach};
+use super::{Extremes, LennardJones};
 use crate::models::{Around, Trouble};
 use crate::neighbors::Moved;
 use crate::scene::Dynamics;
@@ -25,7 +26,11 @@ impl LennardJones {
     /// First half-kick, drift, collisions; and how far particles are from where they were listed.
     pub(super) fn advance(&mut self, dt: f64, around: &Around) {
         let kick = Kick::new(&self.params, 0.5 * dt);
-        let overdamped = self.params.dynamics == Dynamics::Overdamped;
+        // What moves all particles alike, if something does.
+        let uniform = match self.params.dynamics {
+            Dynamics::Overdamped => Some([1.0, 0.0]),
+            Dynamics::Inertia => kick.uniform(),
+        };
         // A wall that moves comes nearer by itself.
         let hop = (HOP * self.params.spacing / dt - around.walls.fastest()).max(0.0);
         let hop2 = (hop * hop) as f32;
@@ -33,52 +38,91 @@ impl LennardJones {
         let n = self.particles.len();
         let now = Moment { time: around.time, travel: self.travel };
         // What is kept of walls is by number, and numbers have changed where particles came or went.
-        let fresh = !self.stale && self.beside.len() == n;
+        if self.stale || self.beside.len() != n {
+            self.beside.clear();
+            self.room.clear();
+        }
+        self.beside.resize_with(if has_walls { n } else { 0 }, Beside::default);
+        self.room.resize(n, if has_walls { 0.0 } else { f32::INFINITY });
+        let nearer = approach(around.walls.fastest() * dt);
         self.ways.resize(n.div_ceil(GROUP), Moved::NONE);
+        self.far2.resize(n.div_ceil(BLOCK), 0.0);
+        let patched = self.patched;
         let felt = Felt::new(&self.params);
-        let LennardJones { particles, grid, place, record: records, listed, beside, ways, .. } = self;
+        let LennardJones {
+            particles, grid, place, record: records, listed, beside, room, ways, far2, ..
+        } = self;
         let mut records: Vec<&mut [_]> = records.chunks_mut(BLOCK).collect();
         records.resize_with(n.div_ceil(BLOCK), Default::default);
-        let Particles { x, y, z, velocity, acceleration, near_wall, fluid, .. } = particles;
+        let Particles { x, y, z, velocity, acceleration, fluid, .. } = particles;
         let blocks = (
             x.par_chunks_mut(BLOCK),
             y.par_chunks_mut(BLOCK),
             z.par_chunks_mut(BLOCK),
             velocity.par_chunks_mut(BLOCK),
             acceleration.par_chunks(BLOCK),
-            near_wall.par_chunks(BLOCK),
+            room.par_chunks_mut(BLOCK),
             fluid.par_chunks(BLOCK),
             place[..n].par_chunks_mut(BLOCK),
             records,
             listed[..n].par_chunks(BLOCK),
             ways.par_chunks_mut(BLOCK / GROUP),
+            far2.par_iter_mut(),
         );
         blocks.into_par_iter().enumerate().for_each(
-            |(block, (x, y, z, velocity, acceleration, near_wall, fluid, place, records, listed, ways))| {
-                for (k, v) in velocity.iter_mut().enumerate() {
-                    let mut u = Vec3::from(*v);
-                    if !overdamped {
-                        u = kick.half(u, acceleration[k].into(), fluid[k]);
+            |(block, (x, y, z, velocity, acceleration, room, fluid, place, records, listed, ways, far2))| {
+                let mut speed2 = [0.0; BLOCK];
+                let mut from = [[0.0; BLOCK]; 3];
+                let count = x.len();
+                for (from, x) in from.iter_mut().zip([&*x, &*y, &*z]) {
+                    from[..count].copy_from_slice(x);
+                }
+                let all = uniform.unwrap_or([1.0, 0.0]);
+                if uniform.is_none() {
+                    for (k, v) in velocity.iter_mut().enumerate() {
+                        *v = kick.half((*v).into(), acceleration[k].into(), fluid[k]).to_array();
                     }
-                    let from = DVec3::new(x[k], y[k], z[k]);
-                    let mut fast = u.as_dvec3();
-                    let mut p = from + fast * dt;
-                    if has_walls {
-                        let bodies = near_wall[k] != 0
-                            && !(fresh && is_clear(&beside[block * BLOCK + k], &felt, p, now))
-                            || u.length_squared() > hop2;
+                }
+                let position = [&mut *x, &mut *y, &mut *z];
+                drift(
+                    &mut Moving { position, velocity, acceleration },
+                    &Drift { kick: all, dt },
+                    &mut speed2,
+                );
+                if has_walls {
+                    let mut any = false;
+                    use_up(room, &speed2, [dt as f32, nearer, felt.clear], &mut any);
+                    any |= !(0..count)
+                        .all(|k| speed2[k] <= hop2 && around.walls.is_within(DVec3::new(x[k], y[k], z[k])));
+                    let held = if any { count } else { 0 };
+                    for k in 0..held {
+                        let p = DVec3::new(x[k], y[k], z[k]);
+                        // What is no number is looked at, too.
+                        let bodies = (room[k] <= felt.clear || room[k].is_nan())
+                            && !beside[block * BLOCK + k].is_clear(&felt, p, now)
+                            || speed2[k] > hop2;
+                        if !bodies && around.walls.is_within(p) {
+                            continue;
+                        }
+                        let mut fast = Vec3::from(velocity[k]).as_dvec3();
                         let before = fast;
-                        p = around.walls.collide(from, p, &mut fast, dt, bodies);
-                        if fast != before {
-                            u = fast.as_vec3();
+                        let from = DVec3::new(from[0][k], from[1][k], from[2][k]);
+                        let to = around.walls.collide(from, p, &mut fast, dt, bodies);
+                        if (to, fast) != (p, before) {
+                            [x[k], y[k], z[k]] = to.to_array();
+                            velocity[k] = fast.as_vec3().to_array();
+                            // It went another way.
+                            room[k] = 0.0;
                         }
                     }
-                    *v = u.to_array();
-                    [x[k], y[k], z[k]] = p.to_array();
                 }
                 fill(grid, [x, y, z], place);
                 for ((record_of, p), v) in records.iter_mut().zip(&*place).zip(&*velocity) {
                     *record_of = record(*p, *v);
+                }
+                if patched {
+                    *far2 = longest2(place, listed);
+                    return;
                 }
                 for ((way, now), listed) in ways.iter_mut().zip(place.chunks(GROUP)).zip(listed.chunks(GROUP))
                 {
@@ -94,50 +138,58 @@ impl LennardJones {
         let heat = kick.heat(&self.params, dt, self.steps);
         let params = &self.params;
         let seen = Seen { place: &self.place, record: &self.record, constants: &self.constants };
-        let listed = &self.listed;
-        // What has moved by more since walls were looked for beside it is looked at again.
         let felt = Felt::new(params);
-        let margin = wall::margin(params);
-        let way =
-            (0.5 * margin - (self.travel - self.listed_travel)).max(0.0) / (params.pair.cutoff + self.skin);
-        let way2 = (way * way) as f32;
-
         let scale = self.constants.force;
         let only_gravity = around.fields.only_gravity();
         let gravity = around.fields.gravity.as_vec3();
-        let per_mass: Vec<f32> = params.mass.iter().map(|m| (1.0 / m) as f32).collect();
+        let per_mass: Vec<f32> = params.mass.iter().map(|m| (f64::from(scale) / m) as f32).collect();
         let overdamped = params.dynamics == Dynamics::Overdamped;
+        let plain = only_gravity && !overdamped && heat.is_none() && params.mass.len() == 1;
+        let second = kick.uniform().filter(|_| plain).map(|kick| Second {
+            kick,
+            scale: per_mass[0],
+            gravity: gravity.to_array(),
+        });
         let moment = Moment { time: around.time, travel: self.travel };
-        let Particles { x, y, z, velocity, acceleration, near_wall, fluid, id, .. } = &mut self.particles;
+        let Particles { x, y, z, velocity, acceleration, fluid, id, .. } = &mut self.particles;
         let (x, y, z, fluid, id) = (&x[..], &y[..], &z[..], &fluid[..], &id[..]);
         // One part for each block, of nothing where there are no walls.
-        let mut beside: Vec<&mut [Option<Box<Beside>>]> = self.beside.chunks_mut(BLOCK).collect();
+        let mut beside: Vec<&mut [Beside]> = self.beside.chunks_mut(BLOCK).collect();
         beside.resize_with(self.list.blocks.len(), Default::default);
-        let near_wall = near_wall.par_chunks_mut(BLOCK);
-        let blocks = (velocity.par_chunks_mut(BLOCK), acceleration.par_chunks_mut(BLOCK), beside, near_wall);
+        let room = self.room.par_chunks_mut(BLOCK);
+        let blocks = (velocity.par_chunks_mut(BLOCK), acceleration.par_chunks_mut(BLOCK), beside, room);
         let extremes = blocks.into_par_iter().zip(&self.list.blocks).enumerate().map(
-            |(block, ((velocity, acceleration, beside, near_wall), rows))| {
+            |(block, ((velocity, acceleration, beside, room), rows))| {
                 let first = block * BLOCK;
                 let mut most = Extremes { fastest: usize::MAX, ..Extremes::default() };
                 force::forces(&seen, rows, first, acceleration, &mut most.closest);
+                // Walls, of the few that may feel any.
+                for (k, b) in beside.iter_mut().enumerate() {
+                    if room[k] >= felt.reach {
+                        continue;
+                    }
+                    let i = first + k;
+                    let p = DVec3::new(x[i], y[i], z[i]);
+                    let v = Vec3::from(velocity[k]);
+                    let push;
+                    (push, room[k]) = b.force(around.walls, (p, v), &felt, moment, &mut most.closest);
+                    acceleration[k] = (Vec3::from(acceleration[k]) + push / scale).to_array();
+                }
+                if let Some(second) = &second {
+                    let mut speed2 = [0.0; BLOCK];
+                    drift::kick(velocity, acceleration, second, &mut speed2);
+                    for (k, speed2) in speed2.into_iter().enumerate().take(velocity.len()) {
+                        if speed2 > most.speed2 || speed2.is_nan() || most.fastest == usize::MAX {
+                            (most.speed2, most.fastest) = (speed2, first + k);
+                        }
+                    }
+                    return most;
+                }
                 for (k, (v, a)) in velocity.iter_mut().zip(acceleration).enumerate() {
                     let i = first + k;
                     let f = usize::from(fluid[i]);
                     let mut now = Vec3::from(*v);
-                    let mut sum = Vec3::from(*a) * scale;
-                    if let Some(b) = beside.get_mut(k) {
-                        let p = DVec3::new(x[i], y[i], z[i]);
-                        let flag = &mut near_wall[k];
-                        if *flag == UNKNOWN || *flag == 0 && way2 < square_way(&seen.place[i], &listed[i]) {
-                            let b = b.get_or_insert_default();
-                            *flag = u8::from(b.is_near(around.walls, p, &felt, moment));
-                        }
-                        if *flag != 0 {
-                            let b = b.get_or_insert_default();
-                            sum += b.force(around.walls, (p, now), &felt, moment, &mut most.closest);
-                        }
-                    }
-                    let mut acc = sum * per_mass[f];
+                    let mut acc = Vec3::from(*a) * per_mass[f];
                     acc += if only_gravity {
                         gravity
                     } else {
@@ -187,14 +239,15 @@ impl LennardJones {
     }
 }
 
-/// Square of the way between two places, in supports.
+/// Square of the longest of some ways, supports; no number where a particle is nowhere.
 #[inline(always)]
-fn square_way(a: &Quad, b: &Quad) -> f32 {
-    (0..3).map(|k| (a[k] - b[k]) * (a[k] - b[k])).sum()
-}
-
-/// Whether what is known of walls says that a particle at `p` has entered none.
-#[inline(always)]
-fn is_clear(beside: &Option<Box<Beside>>, felt: &Felt, p: DVec3, now: Moment) -> bool {
-    beside.as_ref().is_some_and(|b| b.is_clear(felt, p, now))
+fn longest2(now: &[Quad], listed: &[Quad]) -> f32 {
+    let (mut most, mut lost) = (0.0, 0.0);
+    for (a, b) in now.iter().zip(listed) {
+        let d = [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
+        let d2 = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+        most = if d2 > most { d2 } else { most };
+        lost += 0.0 * d2;
+    }
+    most + lost
 }

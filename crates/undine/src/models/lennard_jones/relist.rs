@@ -5,7 +5,8 @@ use rayon::prelude::*;
 
 use super::force::{Constants, Quad, record};
 use super::list::BLOCK;
-use super::{FAR, LennardJones, UNKNOWN};
+use super::wall::Beside;
+use super::{FAR, LennardJones};
 use crate::models::{Around, Passes};
 use crate::neighbors::{Grid, wrap};
 
@@ -19,17 +20,24 @@ pub(super) const FIRST_SKIN: f64 = 0.3;
 const LIST_COST: f64 = 2.0;
 const SORT_COST: f64 = 8.0;
 
+/// Particles whose walls are put in order by a thread at a time.
+const SOME: usize = 1024;
+
 /// Distance of new particles from walls, × spacing.
 const OFF_WALL: f64 = 0.45;
 
 impl LennardJones {
     /// Makes the list of neighbours, and sorts for it.
-    pub(super) fn relist(&mut self, around: &Around, passes: &mut Passes) {
+    pub(super) fn relist(&mut self, dt: f64, around: &Around, passes: &mut Passes) {
+        self.patched = self.goes_by_patches();
         passes.time("sort", || self.sort(around));
-        passes.time("list", || self.lay());
-        // Whether walls are near is looked at with their forces.
-        self.particles.near_wall.fill(if around.walls.is_empty() { 0 } else { UNKNOWN });
-        self.listed_travel = self.travel;
+        passes.time("list", || {
+            if self.patched {
+                self.lay_patches(self.halves(dt));
+            } else {
+                self.lay();
+            }
+        });
         self.stale = false;
         self.lists += 1;
     }
@@ -45,21 +53,35 @@ impl LennardJones {
                 [p.x[i], p.y[i], p.z[i]] = q.to_array();
             }
         }
-        self.choose_skin();
-        self.particles.sort(&mut self.grid, period.as_ref());
+        if self.patched {
+            self.sort_patches();
+        } else {
+            self.choose_skin();
+            self.particles.sort(&mut self.grid, period.as_ref());
+        }
         if around.walls.is_empty() {
             self.beside.clear();
+            self.room.clear();
+            self.room.resize(self.particles.len(), f32::INFINITY);
             return;
         }
         // Where particles came or went all is to be looked for anew.
-        let kept = if self.stale { 0 } else { self.beside.len() };
-        self.sorted_beside.clear();
-        self.sorted_beside.extend(self.particles.order().iter().map(
-            |&i| match self.beside.get_mut(i as usize) {
-                Some(beside) if kept > 0 => std::mem::take(beside),
-                _ => None,
-            },
-        ));
+        let kept = if self.stale { 0 } else { self.beside.len().min(self.room.len()) };
+        let room = self.particles.order().iter().map(|&i| match self.room.get(i as usize) {
+            Some(room) if kept > 0 => *room,
+            _ => 0.0,
+        });
+        self.sorted_room.clear();
+        self.sorted_room.extend(room);
+        std::mem::swap(&mut self.room, &mut self.sorted_room);
+        let (order, beside) = (self.particles.order(), &self.beside);
+        self.sorted_beside.resize_with(order.len(), Beside::default);
+        self.sorted_beside.par_iter_mut().zip(order).with_min_len(SOME).for_each(|(to, &i)| {
+            match beside.get(i as usize) {
+                Some(from) if kept > 0 => to.clone_from(from),
+                _ => *to = Beside::default(),
+            }
+        });
         std::mem::swap(&mut self.beside, &mut self.sorted_beside);
     }
 

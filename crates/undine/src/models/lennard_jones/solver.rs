@@ -4,7 +4,8 @@ use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 
 use super::awake::with_one_awake;
-use super::{FAR, LennardJones, saved};
+use super::force::Record;
+use super::{FAR, LennardJones, MANY, saved};
 use crate::checkpoint::{CheckpointError, CheckpointReader, CheckpointWriter};
 use crate::frame::{Field, FieldData, Frame};
 use crate::models::{Around, Birth, Passes, Solver, StepLimit, Trouble};
@@ -30,8 +31,6 @@ const VISCOUS: f64 = 0.3;
 const ROOM: f64 = 0.85;
 /// Pairs nearer than this, × σ, are moved apart at the start.
 const TIGHT: f64 = 0.9;
-/// Particles from which on a step is so long that waking threads for it does not count.
-const MANY: usize = 1 << 16;
 /// In so many moves at most.
 const SETTLING: usize = 60;
 
@@ -74,7 +73,7 @@ impl Solver for LennardJones {
     fn settle(&mut self, around: &Around) {
         let sigma = self.params.pair.sigma;
         for _ in 0..SETTLING {
-            self.relist(around, &mut Passes::default());
+            self.relist(0.0, around, &mut Passes::default());
             let velocity = self.particles.velocity.clone();
             self.forces(around, 0.0);
             self.particles.velocity = velocity;
@@ -89,7 +88,7 @@ impl Solver for LennardJones {
                 let way = (push * (0.3 * weight)).clamp_length_max(most).as_dvec3();
                 let from = DVec3::new(p.x[i], p.y[i], p.z[i]);
                 let mut rest = DVec3::ZERO;
-                let to = around.walls.collide(from, from + way, &mut rest, 1.0, p.near_wall[i] != 0);
+                let to = around.walls.collide(from, from + way, &mut rest, 1.0, true);
                 [p.x[i], p.y[i], p.z[i]] = to.to_array();
             }
         }
@@ -97,7 +96,7 @@ impl Solver for LennardJones {
     }
 
     fn refresh(&mut self, around: &Around, passes: &mut Passes) {
-        self.relist(around, passes);
+        self.relist(0.0, around, passes);
         passes.time("force", || self.forces(around, 0.0));
     }
 
@@ -119,6 +118,10 @@ impl Solver for LennardJones {
         // Nearer than this a pair pushes hard: what an emitter puts there is shot off.
         let distance = distance.max(ROOM * self.params.spacing);
         let reach = (distance / (self.params.pair.cutoff + self.skin)) as f32;
+        if self.patched {
+            let now = &self.place[..self.place.len().saturating_sub(1)];
+            return self.patches.is_near(p, reach, now);
+        }
         let mut candidates = Candidates::default();
         // These reach the support of where particles were when listed; emitters ask for less than that and the skin.
         self.grid.candidates_anywhere::<Portable>(p, p, &mut candidates);
@@ -168,7 +171,11 @@ impl Solver for LennardJones {
     }
 
     fn diagnostics(&self) -> Vec<(&'static str, f64)> {
-        vec![("lists", self.lists as f64), ("skin", self.skin / self.params.pair.sigma)]
+        vec![
+            ("lists", self.lists as f64),
+            ("patches", self.renewed as f64),
+            ("skin", self.skin / self.params.pair.sigma),
+        ]
     }
 
     fn save(&self, out: &mut CheckpointWriter) -> std::io::Result<()> {
@@ -186,13 +193,13 @@ impl LennardJones {
             self.stale = true;
             let n = self.particles.len();
             self.place.resize(n + 1, FAR);
-            self.record.resize(if self.params.damping > 0.0 { n + 1 } else { 0 }, [0.0; 8]);
+            self.record.resize(if self.params.damping > 0.0 { n + 1 } else { 0 }, Record::default());
             self.listed.resize(n, [0.0; 4]);
         }
         self.travel += around.walls.fastest() * dt;
         let needed = passes.time("move", || {
             self.advance(dt, around);
-            self.groups.needed(&self.ways)
+            if self.patched { self.far2.iter().sum() } else { self.groups.needed(&self.ways) }
         });
         if needed.is_nan() {
             let p = &self.particles;
@@ -200,11 +207,13 @@ impl LennardJones {
             return Err(self.trouble(lost.unwrap_or(0), around.time));
         }
         self.since += 1;
-        if self.stale || self.groups.is_used_up(needed) {
-            if !self.stale {
-                self.wear = f64::from(needed) * (self.params.pair.cutoff + self.skin) / self.since as f64;
-            }
-            self.relist(around, passes);
+        if self.stale {
+            self.relist(dt, around, passes);
+        } else if self.patched {
+            self.keep_patches(dt, around, passes);
+        } else if self.groups.is_used_up(needed) {
+            self.wear = f64::from(needed) * (self.params.pair.cutoff + self.skin) / self.since as f64;
+            self.relist(dt, around, passes);
         }
         passes.time("force", || self.forces(around, dt));
         self.steps += 1;

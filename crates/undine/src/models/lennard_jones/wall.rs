@@ -26,14 +26,11 @@ const LEAD: f32 = 0.9;
 /// And how far the fastest wall moves, × σ: planes do not turn.
 const LAG: f32 = 0.5;
 
-/// [`margin`], × σ.
-const NEAR: f64 = 0.3;
-
-/// How much farther than needed walls are looked for when a list is made, × σ: the farther, the longer it need not be done again.
-const AHEAD: f32 = 1.0;
-
-/// The same when its planes are stale between lists, × σ.
+/// How much farther than they are felt walls are looked for, × σ: the farther, the longer it need not be done again.
 const MARGIN: f32 = 0.6;
+
+/// The same where none was felt, × σ.
+const AHEAD: f32 = 2.5;
 
 /// How far a wall that turns gets off its straight way, × that way: half of the angle.
 const TURN: f32 = 0.25;
@@ -47,11 +44,6 @@ const MOST: usize = 4;
 /// How far walls are felt, m.
 pub fn reach(p: &Params) -> f64 {
     0.5 * (FRICTION_REACH * p.pair.sigma).min(p.pair.cutoff)
-}
-
-/// How much farther walls are looked for, m, so that particles far from them need not be asked at each step.
-pub fn margin(p: &Params) -> f64 {
-    NEAR * p.pair.sigma
 }
 
 /// When and how far walls have moved.
@@ -148,24 +140,6 @@ impl Beside {
         self.nearest - way.nearer() - TURN * way.travel >= reach
     }
 
-    /// Whether a wall may be nearer than `near` to a particle at `p`; looks for it where that is not known, a little farther
-    /// than that.
-    pub fn is_near(&mut self, walls: &Walls, p: DVec3, felt: &Felt, now: Moment) -> bool {
-        let way = self.way(p, now);
-        if self.is_far(&way, felt.near) {
-            return false;
-        }
-        // Where a plane is near there is no need to know more: what a particle feels it looks for by itself.
-        if self.planes().iter().any(|plane| way.to(plane) < felt.near) {
-            return true;
-        }
-        if self.looked - way.nearer() < felt.near {
-            self.look(walls, p, felt.near + AHEAD * felt.sigma, now);
-        }
-        let way = self.way(p, now);
-        self.planes().iter().any(|plane| way.to(plane) < felt.near)
-    }
-
     fn look(&mut self, walls: &Walls, place: DVec3, reach: f32, now: Moment) {
         (self.place, self.seen, self.looked, self.count) = (place, now, reach, 0);
         walls.contacts(place, f64::from(reach), |c| {
@@ -209,13 +183,13 @@ impl Beside {
         if way.travel > LAG * felt.sigma {
             return false;
         }
-        let clear = CLEAR * felt.sigma;
+        let clear = felt.clear;
         // Mostly the nearest wall is far enough even if it came at the speed of the fastest.
         self.is_far(&way, clear)
             || self.looked > way.nearer() && self.planes().iter().all(|plane| way.to(plane) > clear)
     }
 
-    /// Force of all walls on the particle, N.
+    /// Force of all walls on the particle, N, and the least distance that any can have, m.
     #[inline]
     pub fn force(
         &mut self,
@@ -224,25 +198,33 @@ impl Beside {
         felt: &Felt,
         now: Moment,
         most: &mut Closest,
-    ) -> Vec3 {
+    ) -> (Vec3, f32) {
         let mut way = self.way(p, now);
         if self.is_far(&way, felt.reach) {
-            return Vec3::ZERO;
+            return (Vec3::ZERO, self.nearest - way.nearer() - TURN * way.travel);
         }
         if self.is_stale(felt, &way) {
             let along = v - self.planes().first().map_or(Vec3::ZERO, |plane| plane.velocity);
             let lead = along.normalize_or_zero() * (LEAD * STALE * felt.sigma);
-            self.look(walls, p + lead.as_dvec3(), felt.reach + MARGIN * felt.sigma, now);
+            let feels = self.planes().iter().any(|plane| way.to(plane) < felt.reach);
+            let farther = if feels { MARGIN } else { AHEAD };
+            self.look(walls, p + lead.as_dvec3(), felt.reach + farther * felt.sigma, now);
             way = self.way(p, now);
         }
         let mut sum = Vec3::ZERO;
+        let mut room = self.looked - way.nearer();
         for plane in self.planes() {
-            let distance = plane.distance + plane.normal.dot(way.along(plane));
+            let along = way.along(plane);
+            room = room.min(plane.distance - along.length() - TURN * way.travel);
+            let distance = plane.distance + plane.normal.dot(along);
             if distance < felt.reach {
                 sum += felt.push(plane, distance, v, most);
             }
         }
-        sum
+        if way.travel > LAG * felt.sigma {
+            room = self.nearest - way.nearer() - TURN * way.travel;
+        }
+        (sum, room)
     }
 
     /// All of it, in numbers.
@@ -284,14 +266,19 @@ impl Beside {
     }
 }
 
+/// How much nearer a wall can come to a particle that stays where it is while the fastest wall moves by `travel`, m.
+pub fn approach(travel: f64) -> f32 {
+    (1.0 + TURN) * travel as f32
+}
+
 /// What walls do to particles, in numbers of single precision.
 #[derive(Clone, Copy, Debug)]
 pub struct Felt {
     sigma: f32,
     /// How far walls are felt, m.
     pub reach: f32,
-    /// How far they are looked for, m.
-    pub near: f32,
+    /// Nearer than this by what is known, m, a particle may have entered one.
+    pub clear: f32,
     /// Closest distance of a particle and its image that counts, m.
     core: f32,
     /// 48ε/σ, N, and what is subtracted from the force, N.
@@ -310,7 +297,7 @@ impl Felt {
         Felt {
             sigma: pair.sigma as f32,
             reach: reach(params) as f32,
-            near: (reach(params) + margin(params)) as f32,
+            clear: CLEAR * pair.sigma as f32,
             core: (params.core * pair.sigma) as f32,
             force: (48.0 * pair.epsilon / pair.sigma) as f32,
             shift: pair.force_shift as f32,
@@ -369,7 +356,8 @@ mod tests {
         for distance in [0.004, 0.0047, 0.0052, 0.008] {
             let p = DVec3::new(0.1 - distance, 0.1, 0.0);
             let mut most = Closest::default();
-            let f = Beside::default().force(&walls, (p, Vec3::ZERO), &felt, Moment::default(), &mut most);
+            let (f, _) =
+                Beside::default().force(&walls, (p, Vec3::ZERO), &felt, Moment::default(), &mut most);
             let r = (2.0 * distance).max(params.core * params.pair.sigma);
             let expected = params.pair.force(r).max(0.0);
             assert!(
@@ -392,7 +380,7 @@ mod tests {
         let dt = 2e-4;
         for k in 0..10_000 {
             let now = Moment { time: f64::from(k) * dt, travel: 0.0 };
-            let f = beside.force(&walls, (p, v), &felt, now, &mut Closest::default());
+            let (f, _) = beside.force(&walls, (p, v), &felt, now, &mut Closest::default());
             v += f / mass * dt as f32;
             p += v.as_dvec3() * dt;
         }
