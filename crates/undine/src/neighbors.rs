@@ -298,12 +298,9 @@ impl Grid {
     }
 
     /// Sorts: fills `order` so that `order[k]` is the particle that comes k-th. Stable, so the order does not
-    /// depend on the number of threads. `key` is scratch.
-    pub fn sort(&mut self, position: [&[f64]; 3], key: &mut Vec<u32>, order: &mut Vec<u32>) {
-        let n = position[0].len();
+    /// depend on the number of threads. `key` is scratch. Both are as long as there are particles.
+    pub fn sort(&mut self, position: [&[f64]; 3], key: &mut [u32], order: &mut [u32]) {
         let [x, y, z] = position;
-        key.resize(n, 0);
-        order.resize(n, 0);
         const PART: usize = 2048;
         key.par_chunks_mut(PART).enumerate().for_each(|(part, keys)| {
             let range = part * PART..part * PART + keys.len();

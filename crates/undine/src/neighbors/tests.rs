@@ -14,7 +14,7 @@ fn sorted(points: &[[f64; 3]], h: f64, period: Option<&Period>) -> Sorted {
     let p: [Vec<f64>; 3] = std::array::from_fn(|a| points.iter().map(|p| p[a]).collect());
     let view = [&p[0][..], &p[1][..], &p[2][..]];
     let mut grid = Grid::new(h);
-    let (mut key, mut order) = (Vec::new(), Vec::new());
+    let (mut key, mut order) = (vec![0; points.len()], vec![0; points.len()]);
     grid.fit(view, period);
     grid.sort(view, &mut key, &mut order);
     let local = order.iter().map(|&i| grid.local(points[i as usize])).collect();
@@ -187,7 +187,7 @@ proptest! {
         let p: [Vec<f64>; 3] = std::array::from_fn(|a| points.iter().map(|p| p[a]).collect());
         let view = [&p[0][..], &p[1][..], &p[2][..]];
         let mut grid = Grid::new(h).reaching(reach);
-        let (mut key, mut order) = (Vec::new(), Vec::new());
+        let (mut key, mut order) = (vec![0; points.len()], vec![0; points.len()]);
         grid.fit(view, None);
         grid.sort(view, &mut key, &mut order);
         // At most half of it, as the crow flies.

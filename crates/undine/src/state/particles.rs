@@ -1,7 +1,9 @@
 //! Particles as parallel arrays, kept sorted by cell.
 
+use bytemuck::Pod;
 use rayon::prelude::*;
 
+use super::pages::Pages;
 use crate::checkpoint::{CheckpointError, CheckpointReader, CheckpointWriter};
 use crate::neighbors::{Grid, Period};
 
@@ -41,15 +43,15 @@ pub struct Particles {
     scratch: Scratch,
 }
 
-/// Buffers kept between steps; one of each type serves all arrays in turn.
+/// Buffers of sorting; one of each type serves all arrays in turn.
 #[derive(Clone, Debug, Default)]
 struct Scratch {
-    key: Vec<u32>,
-    order: Vec<u32>,
-    wide: Vec<f64>,
-    scalar: Vec<f32>,
+    key: Pages<u32>,
+    order: Pages<u32>,
+    wide: Pages<f64>,
+    scalar: Pages<f32>,
     vector: Vec<[f32; 3]>,
-    fluid: Vec<u8>,
+    fluid: Pages<u8>,
 }
 
 impl Particles {
@@ -149,6 +151,8 @@ impl Particles {
     pub fn lay(&mut self, grid: &mut Grid, period: Option<&Period>) {
         let position = [&self.x[..], &self.y[..], &self.z[..]];
         grid.fit(position, period);
+        self.scratch.key.resize(self.id.len());
+        self.scratch.order.resize(self.id.len());
         grid.sort(position, &mut self.scratch.key, &mut self.scratch.order);
     }
 
@@ -200,6 +204,11 @@ impl Particles {
         Ok(())
     }
 
+    /// Gives back the buffers of sorting; [`Particles::order`] is lost.
+    pub fn shed(&mut self) {
+        self.scratch = Scratch::default();
+    }
+
     /// Where each particle was before the last sort: `order()[k]` is the one that came k-th.
     pub fn order(&self) -> &[u32] {
         &self.scratch.order
@@ -214,8 +223,9 @@ impl Particles {
     }
 
     /// Puts the particles in an order: `order[k]` is the one that comes k-th. Accelerations as in [`Particles::sort`].
-    pub(crate) fn put_in_order(&mut self, order: Vec<u32>) {
-        self.scratch.order = order;
+    pub(crate) fn put_in_order(&mut self, order: &[u32]) {
+        self.scratch.order.resize(order.len());
+        self.scratch.order.copy_from_slice(order);
         self.move_all();
     }
 
@@ -225,17 +235,14 @@ impl Particles {
         let (order, keeps) = (&order[..], self.keeps_acceleration);
         // Both at once: of few particles each array alone is not worth waking a thread for.
         rayon::join(
+            || [x, y, z].into_iter().for_each(|x| permute(order, x, wide)),
             || {
-                permute(order, x, wide);
-                permute(order, y, wide);
-                permute(order, z, wide);
-            },
-            || {
+                // These have an array to swap with, and not only room.
                 if keeps {
-                    permute(order, acceleration, vector);
-                    permute(order, velocity, vector);
+                    swap(order, acceleration, vector);
+                    swap(order, velocity, vector);
                 } else {
-                    permute(order, velocity, acceleration);
+                    swap(order, velocity, acceleration);
                 }
                 permute(order, density, scalar);
                 permute(order, id, key);
@@ -248,13 +255,24 @@ impl Particles {
 /// Particles below which an array is put in order by one thread.
 const FEW: usize = 1 << 15;
 
-fn permute<T: Copy + Default + Send + Sync>(order: &[u32], data: &mut Vec<T>, spare: &mut Vec<T>) {
+fn permute<T: Pod + Send + Sync>(order: &[u32], data: &mut [T], spare: &mut Pages<T>) {
+    spare.resize(order.len());
+    put(order, data, spare);
+    data.copy_from_slice(spare);
+}
+
+fn swap<T: Copy + Default + Send + Sync>(order: &[u32], data: &mut Vec<T>, spare: &mut Vec<T>) {
     spare.resize(order.len(), T::default());
+    put(order, data, spare);
+    std::mem::swap(data, spare);
+}
+
+/// Puts data in order.
+fn put<T: Copy + Send + Sync>(order: &[u32], data: &[T], out: &mut [T]) {
     let part = if order.len() < FEW { FEW } else { 8 * BLOCK };
-    spare.par_chunks_mut(part).zip(order.par_chunks(part)).for_each(|(out, from)| {
+    out.par_chunks_mut(part).zip(order.par_chunks(part)).for_each(|(out, from)| {
         for (o, &i) in out.iter_mut().zip(from) {
             *o = data[i as usize];
         }
     });
-    std::mem::swap(data, spare);
 }

@@ -40,7 +40,7 @@ impl LennardJones {
         fill_all(&self.grid, self.particles.position(), &mut self.place[..n]);
         let mut order = Vec::new();
         patches::order(&self.place[..n], (CELL * sigma / self.support()) as f32, &mut order);
-        self.particles.put_in_order(order);
+        self.particles.put_in_order(&order);
         for (kept, now) in self.laid.iter_mut().zip(self.particles.position()) {
             kept.clear();
             kept.extend_from_slice(now);

@@ -11,7 +11,7 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use super::boundary::Boundary;
-use super::crowd::{Crowd, Shared};
+use super::crowd::{Crowd, Near, Shared};
 use super::params::Params;
 use super::wall_kernels::WallKernels;
 use super::work::{Record, VOLUME, Work};
@@ -137,20 +137,24 @@ impl Continuity {
         let mut compression = std::mem::take(&mut work.compression);
         compression.resize(work.len(), 0.0);
         let mut found = std::mem::take(&mut work.found);
-        found.resize_with(work.len().div_ceil(BLOCK), Shared::default);
+        let count = work.len().div_ceil(BLOCK);
+        if grid.is_some() {
+            found.prepare(count);
+        }
+        debug_assert!(count == 0 || found.get(count - 1).is_some(), "neighbours are kept");
         let mut totals = std::mem::take(&mut work.totals);
-        totals.resize(found.len(), Totals::default());
+        totals.resize(count, Totals::default());
         let blocks = (
             density.par_chunks_mut(BLOCK),
             surface.par_chunks_mut(BLOCK),
             compression.par_chunks_mut(BLOCK),
-            found.par_iter_mut(),
+            found.blocks(),
             near_wall.par_chunks_mut(BLOCK),
             totals.par_iter_mut(),
         );
         blocks.into_par_iter().enumerate().for_each_init(
-            Crowd::default,
-            |crowd, (block, (density, surface, compression, found, near, totals))| {
+            <(Crowd, Shared)>::default,
+            |(crowd, searched), (block, (density, surface, compression, mut found, near, totals))| {
                 *totals = Totals::default();
                 let first = block * BLOCK;
                 let range = first..first + density.len();
@@ -160,7 +164,12 @@ impl Continuity {
                 prefetch(&velocity[range]);
                 prefetch(density);
                 let mut sums = [Rate::default(); BLOCK];
-                self.pairs(work, grid, first, &mut sums[..density.len()], found, crowd);
+                if let Some(grid) = grid {
+                    // Into the same room for all, and then by as much as there is: memory that grows leaves gaps behind.
+                    searched.search_widest(work, grid, first, first + density.len());
+                    found.keep(searched);
+                }
+                self.pairs(work, first, &mut sums[..density.len()], found.look(), crowd);
                 boundary.rates(block, &mut sums[..density.len()], near);
                 for (k, rho) in density.iter_mut().enumerate() {
                     let i = first + k;
@@ -214,25 +223,15 @@ impl Continuity {
         (glam::Vec3::from(sums.color).as_dvec3() * f64::from(-self.color), self.sum * sums.sum)
     }
 
-    /// Sums over the neighbours of the particles from `first` on, which are kept in `found`, or were before where there is no
-    /// `grid`; chooses the instruction set.
-    pub fn pairs(
-        &self,
-        work: &Work,
-        grid: Option<&Grid>,
-        first: usize,
-        out: &mut [Rate],
-        found: &mut Shared,
-        crowd: &mut Crowd,
-    ) {
+    /// Sums over the neighbours, found before, of the particles from `first` on; chooses the instruction set.
+    pub fn pairs(&self, work: &Work, first: usize, out: &mut [Rate], found: Near, crowd: &mut Crowd) {
         let c = self;
         widest!(Continuity::pairs_in(
             c: &Continuity,
             work: &Work,
-            grid: Option<&Grid>,
             first: usize,
             out: &mut [Rate],
-            found: &mut Shared,
+            found: Near,
             crowd: &mut Crowd,
         ));
     }
@@ -242,15 +241,11 @@ impl Continuity {
     pub fn pairs_in<L: Lanes>(
         &self,
         work: &Work,
-        grid: Option<&Grid>,
         first: usize,
         out: &mut [Rate],
-        found: &mut Shared,
+        found: Near,
         crowd: &mut Crowd,
     ) {
-        if let Some(grid) = grid {
-            found.search::<L>(work, grid, first, first + out.len());
-        }
         let down = self.hydrostatic[0] == 0.0 && self.hydrostatic[2] == 0.0;
         let (mut i, mut k) = (first, 0);
         while k < found.batches() {

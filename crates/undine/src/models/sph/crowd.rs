@@ -5,10 +5,13 @@
 //! what is beyond its support adds nothing. Before, each particle had a list of its own. Picking and gathering these took longer
 //! than the sums over them.
 
+use rayon::prelude::*;
+
 use super::density::{images, load, square_distance};
 use super::work::{Record, VOLUME, Work};
 use crate::neighbors::{BUNCH, Candidates, Grid};
-use crate::simd::Lanes;
+use crate::simd::{Lanes, widest};
+use crate::state::pages::Pages;
 
 /// Chunks of candidates after which a crowd is worked off.
 const CHUNKS: usize = 32;
@@ -37,33 +40,79 @@ pub struct Batch {
     pub last: bool,
 }
 
-impl Shared {
+/// A look at [`Shared`], wherever its hits are.
+#[derive(Clone, Copy, Debug)]
+pub struct Near<'a> {
+    hits: &'a [[u32; 2]],
+    batches: &'a [Batch],
+    lanes: usize,
+}
+
+impl<'a> Near<'a> {
     /// Number of batches.
-    pub fn batches(&self) -> usize {
+    pub fn batches(self) -> usize {
         self.batches.len()
     }
 
     /// Particles of the bunch that batch k belongs to.
-    pub fn count(&self, k: usize) -> usize {
+    pub fn count(self, k: usize) -> usize {
         self.batches[k].count.into()
     }
 
-    /// Who is near the bunch of batch k, and more.
-    pub fn near(&self, k: usize) -> impl Iterator<Item = usize> {
+    /// The hits of batch k.
+    #[inline(always)]
+    fn hits(self, k: usize) -> &'a [[u32; 2]] {
         let from = if k == 0 { 0 } else { self.batches[k - 1].end as usize };
-        self.hits[from..self.batches[k].end as usize].iter().flat_map(|&[first, near]| {
+        &self.hits[from..self.batches[k].end as usize]
+    }
+
+    /// Who is near the bunch of batch k, and more.
+    pub fn near(self, k: usize) -> impl Iterator<Item = usize> {
+        self.hits(k).iter().flat_map(|&[first, near]| {
             (0..16).filter(move |lane| near >> lane & 1 == 1).map(move |lane| first as usize + lane)
         })
     }
 
     /// The batches, each with the particles of its bunch, from `first` on.
-    pub fn bunches(&self, first: usize) -> impl Iterator<Item = (usize, &Batch, std::ops::Range<usize>)> {
+    pub fn bunches(self, first: usize) -> impl Iterator<Item = (usize, &'a Batch, std::ops::Range<usize>)> {
         let mut i = first;
         self.batches.iter().enumerate().map(move |(k, batch)| {
             let bunch = i..i + usize::from(batch.count);
             i = if batch.last { bunch.end } else { i };
             (k, batch, bunch)
         })
+    }
+}
+
+impl Shared {
+    /// Number of batches.
+    pub fn batches(&self) -> usize {
+        self.batches.len()
+    }
+
+    /// A look at it.
+    pub fn look(&self) -> Near<'_> {
+        Near { hits: &self.hits, batches: &self.batches, lanes: self.lanes }
+    }
+
+    /// Takes what another has found; its hits into `room` if they fit.
+    fn take(&mut self, other: &Shared, room: &mut [[u32; 2]]) {
+        self.lanes = other.lanes;
+        self.batches.clear();
+        self.batches.reserve_exact(other.batches.len());
+        self.batches.extend(&other.batches);
+        if let Some(room) = room.get_mut(..other.hits.len()) {
+            room.copy_from_slice(&other.hits);
+            self.hits = Vec::new();
+        } else {
+            self.hits.clone_from(&other.hits);
+        }
+    }
+
+    /// A look at what was taken, with the room that it was given.
+    fn look_in<'a>(&'a self, room: &'a [[u32; 2]]) -> Near<'a> {
+        let hits = if self.hits.is_empty() { room } else { &self.hits };
+        Near { hits, ..self.look() }
     }
 
     /// Forgets all, keeps the memory.
@@ -74,7 +123,13 @@ impl Shared {
         self.lanes = L::N;
     }
 
-    /// Searches the neighbours of the particles from `first` to before `end`, as far as the grid reaches.
+    /// Searches the neighbours of the particles from `first` to before `end`, as far as the grid reaches; chooses the instruction set.
+    pub fn search_widest(&mut self, work: &Work, grid: &Grid, first: usize, end: usize) {
+        let found = self;
+        widest!(Shared::search(found: &mut Shared, work: &Work, grid: &Grid, first: usize, end: usize));
+    }
+
+    /// As [`Shared::search_widest`], for given lanes.
     #[inline(always)]
     pub fn search<L: Lanes>(&mut self, work: &Work, grid: &Grid, first: usize, end: usize) {
         let mut candidates = Candidates::default();
@@ -138,6 +193,64 @@ impl Shared {
     }
 }
 
+/// Hits of a block there is room for at first, about what one of full bunches in a lattice has.
+const ROOM: usize = 2048;
+
+/// What all blocks of particles have found: hits in one array that can be shed.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    hits: Pages<[u32; 2]>,
+    /// Hits of a block there is room for.
+    room: usize,
+    blocks: Vec<Shared>,
+}
+
+impl Found {
+    /// What block `block` has found, if it is kept.
+    pub fn get(&self, block: usize) -> Option<Near<'_>> {
+        let room = self.hits.get(block * self.room..(block + 1) * self.room)?;
+        self.blocks.get(block).map(|shared| shared.look_in(room))
+    }
+
+    /// Makes room for so many blocks that are to be searched.
+    pub fn prepare(&mut self, blocks: usize) {
+        // As much as any block needed before.
+        let most = self.blocks.iter().filter_map(|b| b.batches.last()).map(|b| b.end as usize).max();
+        self.room = most.map_or(ROOM, |most| most + most / 32).max(1);
+        self.blocks.resize_with(blocks, Shared::default);
+        self.hits.resize(blocks * self.room);
+    }
+
+    /// The blocks, each with its room.
+    pub fn blocks(&mut self) -> impl IndexedParallelIterator<Item = Block<'_>> {
+        let rooms = self.hits.par_chunks_mut(self.room.max(1));
+        self.blocks.par_iter_mut().zip(rooms).map(|(shared, room)| Block { shared, room })
+    }
+
+    /// Gives most of its memory back; nothing is kept.
+    pub fn shed(&mut self) {
+        self.hits.shed();
+    }
+}
+
+/// What a block of particles has found, and room for it.
+pub struct Block<'a> {
+    shared: &'a mut Shared,
+    room: &'a mut [[u32; 2]],
+}
+
+impl Block<'_> {
+    /// Keeps what was found.
+    pub fn keep(&mut self, found: &Shared) {
+        self.shared.take(found, self.room);
+    }
+
+    /// What is kept.
+    pub fn look(&self) -> Near<'_> {
+        self.shared.look_in(self.room)
+    }
+}
+
 /// The neighbours of a bunch in one batch, by columns.
 // Aligned, with columns of whole cache lines: vectors do not straddle two of them.
 #[repr(C, align(64))]
@@ -172,11 +285,10 @@ impl Crowd {
 
     /// Takes batch k of what was found.
     #[inline(always)]
-    pub fn gather<L: Lanes>(&mut self, shared: &Shared, k: usize, records: &[Record]) -> Batch {
-        assert_eq!(shared.lanes, L::N);
-        let from = if k == 0 { 0 } else { shared.batches[k - 1].end as usize };
+    pub fn gather<L: Lanes>(&mut self, found: Near, k: usize, records: &[Record]) -> Batch {
+        assert_eq!(found.lanes, L::N);
         let mut len = 0;
-        for &[first, near] in &shared.hits[from..shared.batches[k].end as usize] {
+        for &[first, near] in found.hits(k) {
             // SAFETY: a batch has at most as many hits as there is room for.
             unsafe { L::store_set_bits(near, first, self.index.as_mut_ptr().add(len)) };
             len += near.count_ones() as usize;
@@ -200,7 +312,7 @@ impl Crowd {
             }
             at += L::N;
         }
-        shared.batches[k]
+        found.batches[k]
     }
 
     /// Component c of the records from `at` on.

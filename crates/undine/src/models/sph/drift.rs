@@ -1,7 +1,7 @@
 //! How far particles have drifted since neighbours were searched, and whether two can have come near each other that were
 //! not found.
 //!
-//! Looked at by cells of two supports, in which particles lay when they were searched: what flows as one uses up no skin,
+//! Looked at by cells of two supports and more, in which particles lay when they were searched: what flows as one uses up no skin,
 //! however fast it is.
 
 use rayon::prelude::*;
@@ -10,9 +10,10 @@ use super::work::Work;
 use crate::neighbors::Moved;
 use crate::state::particles::BLOCK;
 
-/// Width of the cells, in supports.
+/// Width of the cells, in what neighbours are searched by: two rows of the sort, so that these come cell by cell. (With cells of
+/// two supports half of the rows lay in several, and there were eight times as many runs.)
 const CELL: f32 = 2.0;
-/// How far a particle may drift at all, in supports: two that are not in cells side by side must not meet.
+/// How far a particle may drift at all, in supports: two that are not in cells side by side must not meet. No cell is narrower than two.
 pub const FARTHEST: f32 = 0.5 * (CELL - 1.0);
 /// Cells for each run of particles at most; where there are more, particles are looked at as one.
 const SPARSE: usize = 16;
@@ -56,10 +57,11 @@ pub struct Drift {
 }
 
 impl Drift {
-    /// Starts anew from sorted particles, of which some are `beside` others than these.
-    pub fn lay(&mut self, work: &Work, beside: impl Fn(usize) -> bool + Sync) {
+    /// Starts anew from particles sorted in cells of `reach` supports, of which some are `beside` others than these.
+    pub fn lay(&mut self, work: &Work, reach: f32, beside: impl Fn(usize) -> bool + Sync) {
         let n = work.len();
-        let cell = |i: usize| work.at(i).map(|v| (v / CELL) as i32);
+        let per_cell = 1.0 / (CELL * reach);
+        let cell = |i: usize| work.at(i).map(|v| (v * per_cell) as i32);
         let empty = || Part { runs: Vec::new(), low: [0; 3], high: [0; 3] };
         self.parts.resize_with(n.div_ceil(BLOCK), empty);
         self.parts.par_iter_mut().enumerate().for_each(|(block, part)| {
@@ -194,7 +196,7 @@ mod tests {
         ) {
             let mut position: [Vec<f64>; 3] = std::array::from_fn(|a| points.iter().map(|p| p[a]).collect());
             let mut grid = Grid::new(1.0).reaching(1.0 + skin);
-            let (mut key, mut order) = (Vec::new(), Vec::new());
+            let (mut key, mut order) = (vec![0; points.len()], vec![0; points.len()]);
             let view = |p: &[Vec<f64>; 3]| -> [Vec<f64>; 3] { p.clone() };
             let unsorted = view(&position);
             grid.fit([&unsorted[0], &unsorted[1], &unsorted[2]], None);
@@ -203,9 +205,9 @@ mod tests {
                 *to = order.iter().map(|&i| unsorted[a][i as usize]).collect();
             }
             let mut work = Work::default();
-            work.place_points(&grid, [&position[0], &position[1], &position[2]]);
+            work.place(&grid, [&position[0], &position[1], &position[2]]);
             let mut drift = Drift::default();
-            drift.lay(&work, |_| false);
+            drift.lay(&work, grid.reach(), |_| false);
             let n = points.len();
             let listed: Vec<[f64; 3]> = (0..n).map(|i| std::array::from_fn(|a| position[a][i])).collect();
             let mut now = listed.clone();

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::boundary::Boundary;
 use super::continuity::{WALLS, core_gradient};
-use super::crowd::{Crowd, Gathered, More, Shared};
+use super::crowd::{Crowd, Gathered, More, Near, Shared};
 use super::params::{COHESION_ZERO, FluidParams, Params, STRESS_FACTOR};
 use super::wall_kernels::{WallAction, WallKernels};
 use super::work::{PRESSURE, Record, VOLUME, Work};
@@ -264,7 +264,7 @@ impl Forces {
         fluid: &[u8],
         first: usize,
         out: &mut [[f32; 3]],
-        near: (Option<&Shared>, &mut Gathered),
+        near: (Option<Near>, &mut Gathered),
     ) {
         let c = self;
         widest!(Forces::pairs_with(
@@ -274,7 +274,7 @@ impl Forces {
             fluid: &[u8],
             first: usize,
             out: &mut [[f32; 3]],
-            near: (Option<&Shared>, &mut Gathered),
+            near: (Option<Near>, &mut Gathered),
         ));
     }
 
@@ -287,7 +287,7 @@ impl Forces {
         fluid: &[u8],
         first: usize,
         out: &mut [[f32; 3]],
-        near: (Option<&Shared>, &mut Gathered),
+        near: (Option<Near>, &mut Gathered),
     ) {
         let mut own = Shared::default();
         let (found, gathered) = near;
@@ -295,7 +295,7 @@ impl Forces {
             Some(found) => found,
             None => {
                 own.search::<L>(work, grid, first, first + out.len());
-                &own
+                own.look()
             }
         };
         let near = (found, gathered);
@@ -314,7 +314,7 @@ impl Forces {
         fluid: &[u8],
         first: usize,
         out: &mut [[f32; 3]],
-        near: (&Shared, &mut Gathered),
+        near: (Near, &mut Gathered),
     ) {
         match self.tension {
             NONE => self.pairs_in::<L, PAPER, MULTI, NONE>(work, fluid, first, out, near),
@@ -330,7 +330,7 @@ impl Forces {
         fluid: &[u8],
         first: usize,
         out: &mut [[f32; 3]],
-        near: (&Shared, &mut Gathered),
+        near: (Near, &mut Gathered),
     ) {
         let (found, Gathered { crowd, surfaces, mixed }) = near;
         let (mut i, mut k) = (first, 0);

@@ -244,7 +244,7 @@ fn coefficients_in<L: Lanes>(
 ) {
     let (zero, one) = (L::splat(0.0), L::splat(1.0));
     let first = block * BLOCK;
-    let found = &work.found[block];
+    let Some(found) = work.found.get(block) else { return };
     rows.end.clear();
     rows.index.clear();
     rows.k.clear();

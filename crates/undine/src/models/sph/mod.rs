@@ -64,6 +64,9 @@ const SKIN: f64 = 0.1;
 /// Steps after which fluid in outflows is deleted.
 const PATIENCE: u32 = 4;
 
+/// Particles from which on their memory counts.
+const MANY: usize = 1 << 17;
+
 /// The SPH model.
 pub struct Sph {
     params: Params,
@@ -210,14 +213,18 @@ impl Sph {
         (self.stale, self.arrives) = (self.arrives, false);
         passes.time("sort", || {
             if fresh {
+                // Neighbours found before are in the way of the buffers, and these in the way of those to be found.
+                self.shed();
                 self.particles.sort(&mut self.grid, self.period.as_ref());
+                self.shed();
                 self.searches += 1;
             }
-            self.work.fill(&self.particles, &self.grid);
+            self.work.fill(&self.particles, &self.grid, fresh);
             if fresh && self.keeps {
                 let Particles { x, y, z, .. } = &self.particles;
                 let boundary = &self.boundary;
-                self.drift.lay(&self.work, |i| boundary.is_beside(DVec3::new(x[i], y[i], z[i])));
+                let reach = self.grid.reach();
+                self.drift.lay(&self.work, reach, |i| boundary.is_beside(DVec3::new(x[i], y[i], z[i])));
             }
             if self.params.integrator == Integrator::VelocityVerlet {
                 // Eq. 15 with forces that depend on velocities: they see those of the end of the step, as far as they are known.
@@ -269,6 +276,21 @@ impl Sph {
             (&self.walls, &self.boundary),
             half,
         );
+    }
+
+    /// Gives back the memory of neighbours and of sorting, of many particles.
+    fn shed(&mut self) {
+        if self.particles.len() >= MANY {
+            self.work.shed();
+            self.particles.shed();
+        }
+    }
+
+    /// The same at a frame, which needs as much: the next step searches anyway.
+    fn make_room(&mut self) {
+        if self.stale {
+            self.shed();
+        }
     }
 
     /// The particle that is nowhere and must not be sorted: the forces of the first step come from a scene, those of
@@ -327,6 +349,7 @@ impl Solver for Sph {
         passes.time("walls", || {
             self.boundary.react(&self.work, &self.grid, &self.particles, &self.forces);
         });
+        self.make_room();
         self.guard(around.time)
     }
 
@@ -340,6 +363,7 @@ impl Solver for Sph {
         self.arrives = true;
         self.sort_and_sum(0.0, around, passes);
         passes.time("force", || self.forces(around, 0.0));
+        self.make_room();
     }
 
     fn insert(&mut self, births: &[Birth]) -> usize {
@@ -481,7 +505,7 @@ impl Solver for Sph {
         // The grid and working copy as the last step left them: what was saved at a frame is sorted.
         self.particles.sort_all(&mut self.grid, self.period.as_ref());
         self.stale = true;
-        self.work.fill(&self.particles, &self.grid);
+        self.work.fill(&self.particles, &self.grid, true);
         self.extremes = Extremes { speed2, acceleration2, fastest: 0 };
         Ok(())
     }

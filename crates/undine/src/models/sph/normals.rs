@@ -4,7 +4,7 @@ use std::f64::consts::PI;
 
 use rayon::prelude::*;
 
-use super::crowd::Shared;
+use super::crowd::Near;
 use super::params::Params;
 use super::work::{Record, VOLUME, Work};
 use crate::neighbors::{Candidates, Grid};
@@ -40,7 +40,7 @@ fn add(n: &mut [f32; 3], p: [f32; 3], shift: [f32; 3], r: &Record) {
 }
 
 /// Gradients from the neighbours that the steps keep.
-fn kept(work: &Work, found: &Shared, first: usize, out: &mut [[f32; 3]]) {
+fn kept(work: &Work, found: Near, first: usize, out: &mut [[f32; 3]]) {
     for (k, batch, bunch) in found.bunches(first) {
         for i in bunch {
             found.near(k).for_each(|j| add(&mut out[i - first], work.at(i), batch.shift, &work.records[j]));

@@ -47,7 +47,7 @@ impl Sph {
     pub(super) fn even_out(&mut self, around: &Around, strength: f64, most: f64, surfaces: bool) -> f64 {
         self.particles.sort(&mut self.grid, self.period.as_ref());
         self.stale = true;
-        self.work.fill(&self.particles, &self.grid);
+        self.work.fill(&self.particles, &self.grid, true);
         self.boundary.find(around, &self.particles, &self.work, true);
         self.boundary.press();
         // The stress of surfaces, of the step before.
@@ -71,8 +71,9 @@ impl Sph {
             let mut sums = [Rate::default(); BLOCK];
             let sums = &mut sums[..x.len()];
             if surfaces {
-                let (found, crowd) = (&mut Shared::default(), &mut gathered.crowd);
-                c.pairs(work, Some(grid), first, sums, found, crowd);
+                let mut found = Shared::default();
+                found.search_widest(work, grid, first, first + sums.len());
+                c.pairs(work, first, sums, found.look(), &mut gathered.crowd);
                 boundary.rates(block, sums, &mut [0; BLOCK][..sums.len()]);
             }
             let mut pushes = [[0.0; 3]; BLOCK];

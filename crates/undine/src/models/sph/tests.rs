@@ -54,7 +54,7 @@ fn jumble_in(domain: &str, kernels: &str, tension: &str, fluids: usize) -> (Scen
         .collect();
     sph.insert(&births);
     sph.particles.sort(&mut sph.grid, sph.period.as_ref());
-    sph.work.fill(&sph.particles, &sph.grid);
+    sph.work.fill(&sph.particles, &sph.grid, true);
     (scene, sph)
 }
 
@@ -220,7 +220,8 @@ fn neighbours_kept_over_steps_are_all_there_are() {
             is_neighbor(std::array::from_fn(|a| p[a] - q[a]))
         };
         let mut seen = 0;
-        for (block, found) in work.found.iter().enumerate() {
+        for block in 0..work.len().div_ceil(BLOCK) {
+            let found = work.found.get(block).unwrap();
             for (k, _, bunch) in found.bunches(block * BLOCK) {
                 let kept: Vec<usize> = found.near(k).collect();
                 let mut once = kept.clone();

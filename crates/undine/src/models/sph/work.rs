@@ -3,9 +3,10 @@
 use rayon::prelude::*;
 
 use super::continuity::Totals;
-use super::crowd::Shared;
+use super::crowd::Found;
 use crate::neighbors::{BUNCH, Candidates, Grid};
 use crate::simd::Lanes;
+use crate::state::pages::Pages;
 use crate::state::particles::{BLOCK, Particles};
 
 /// Slot of a [`Record`]: pressure, Pa.
@@ -20,12 +21,13 @@ pub type Record = [f32; 8];
 /// Working arrays, kept between steps.
 #[derive(Clone, Debug, Default)]
 pub struct Work {
-    /// Local coordinates, units of h, each with 16 more entries so that full vectors can be read at the end.
-    pub x: Vec<f32>,
+    /// Local coordinates as of the last search for neighbours, units of h, each with 16 more entries so that full vectors can be read
+    /// at the end.
+    pub x: Pages<f32>,
     /// See `x`.
-    pub y: Vec<f32>,
+    pub y: Pages<f32>,
     /// See `x`.
-    pub z: Vec<f32>,
+    pub z: Pages<f32>,
     /// One record a particle.
     pub records: Vec<Record>,
     /// Colour-field gradient n of surface particles as (n/√|n|, |n|), h = 1; zero inside.
@@ -33,7 +35,7 @@ pub struct Work {
     /// Relative compression ρ/ρ0 - 1 that the pressure answers to.
     pub compression: Vec<f32>,
     /// Neighbours by block, as the density pass found them; empty where it keeps none.
-    pub found: Vec<Shared>,
+    pub found: Found,
     /// Sums by block, of the continuity pass.
     pub totals: Vec<Totals>,
     n: usize,
@@ -50,35 +52,33 @@ impl Work {
         self.n == 0
     }
 
-    /// Copies sorted particles into working form.
-    pub fn fill(&mut self, particles: &Particles, grid: &Grid) {
+    /// Copies sorted particles into working form; the coordinates to search by only where neighbours are to be `fresh`.
+    pub fn fill(&mut self, particles: &Particles, grid: &Grid, fresh: bool) {
         let n = particles.len();
         self.n = n;
-        for a in [&mut self.x, &mut self.y, &mut self.z] {
-            a.resize(n + 16, f32::MAX);
-            // The tail is masked out of every result; any finite value does.
-            a[n..].fill(0.0);
-        }
         self.records.resize(n, [0.0; 8]);
-        let (x, y, z) = (&mut self.x[..n], &mut self.y[..n], &mut self.z[..n]);
-        (
-            self.records.par_chunks_mut(BLOCK),
-            x.par_chunks_mut(BLOCK),
-            y.par_chunks_mut(BLOCK),
-            z.par_chunks_mut(BLOCK),
-        )
-            .into_par_iter()
-            .enumerate()
-            .for_each(|(block, (records, x, y, z))| {
-                let range = block * BLOCK..block * BLOCK + records.len();
-                grid.locals(0, &particles.x[range.clone()], x);
-                grid.locals(1, &particles.y[range.clone()], y);
-                grid.locals(2, &particles.z[range.clone()], z);
-                let moved = particles.velocity[range.clone()].iter().zip(&particles.density[range]);
-                for (k, (record, (v, density))) in records.iter_mut().zip(moved).enumerate() {
-                    *record = [x[k], y[k], z[k], 0.0, v[0], v[1], v[2], 1.0 / density];
-                }
-            });
+        if fresh {
+            let Particles { x, y, z, .. } = particles;
+            self.place_points(grid, [x, y, z]);
+        }
+        self.records.par_chunks_mut(BLOCK).enumerate().for_each(|(block, records)| {
+            let range = block * BLOCK..block * BLOCK + records.len();
+            let mut local = [[0.0; BLOCK]; 3];
+            for (a, local) in local.iter_mut().enumerate() {
+                grid.locals(a, &particles.position()[a][range.clone()], local);
+            }
+            let [x, y, z] = &local;
+            let moved = particles.velocity[range.clone()].iter().zip(&particles.density[range]);
+            for (k, (record, (v, density))) in records.iter_mut().zip(moved).enumerate() {
+                *record = [x[k], y[k], z[k], 0.0, v[0], v[1], v[2], 1.0 / density];
+            }
+        });
+    }
+
+    /// Gives back the memory of what a search for neighbours makes anew.
+    pub fn shed(&mut self) {
+        (self.x, self.y, self.z) = Default::default();
+        self.found.shed();
     }
 
     /// Takes sorted places that are no fluid (parallel arrays, m): coordinates, and records with these alone.
@@ -96,9 +96,11 @@ impl Work {
         let n = position[0].len();
         self.n = n;
         for (a, local) in [&mut self.x, &mut self.y, &mut self.z].into_iter().enumerate() {
-            local.resize(n + 16, 0.0);
+            local.resize(n + 16);
+            // The tail is masked out of every result; any finite value does.
             local[n..].fill(0.0);
-            grid.locals(a, position[a], &mut local[..n]);
+            let blocks = local[..n].par_chunks_mut(8 * BLOCK).zip(position[a].par_chunks(8 * BLOCK));
+            blocks.for_each(|(local, x)| grid.locals(a, x, local));
         }
     }
 
@@ -113,7 +115,11 @@ impl Work {
         out: &mut Candidates,
     ) -> (usize, [[f32; 3]; BUNCH]) {
         let n = grid.bunch(&self.x[i..end], &self.y[i..end], &self.z[i..end]);
-        let points = self.points(i, n);
+        let mut points = [[self.x[i], self.y[i], self.z[i]]; BUNCH];
+        for (k, point) in points.iter_mut().enumerate().skip(1) {
+            let k = i + k.min(n - 1);
+            *point = [self.x[k], self.y[k], self.z[k]];
+        }
         let (mut low, mut high) = (points[0], points[0]);
         for point in &points[1..] {
             for a in 0..3 {
@@ -125,20 +131,11 @@ impl Work {
         (n, points)
     }
 
-    /// Coordinates of a bunch of `n` particles from i on, those of the last repeated.
-    #[inline(always)]
-    pub fn points(&self, i: usize, n: usize) -> [[f32; 3]; BUNCH] {
-        let mut points = [self.at(i); BUNCH];
-        for (k, point) in points.iter_mut().enumerate().skip(1) {
-            *point = self.at(i + k.min(n - 1));
-        }
-        points
-    }
-
     /// Local coordinates of particle i.
     #[inline(always)]
     pub fn at(&self, i: usize) -> [f32; 3] {
-        [self.x[i], self.y[i], self.z[i]]
+        let [x, y, z, ..] = self.records[i];
+        [x, y, z]
     }
 
     /// Colour-field gradient of particle i times h, pointing into the fluid; zero inside.

@@ -77,7 +77,7 @@ impl Seen {
         let mut k = 0;
         for bunch in &self.bunches {
             while k < bunch.end {
-                let shift = crowd.gather::<L>(&self.found, k, records).shift;
+                let shift = crowd.gather::<L>(self.found.look(), k, records).shift;
                 visitor.arrive(crowd);
                 for i in bunch.first..bunch.first + bunch.count {
                     let p = self.at(i);

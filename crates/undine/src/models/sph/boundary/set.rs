@@ -204,6 +204,8 @@ impl Set {
             std::array::from_fn(|a| now.par_iter().with_min_len(BLOCK).map(|n| n.0[a]).collect());
         let view = [&unsorted[0][..], &unsorted[1], &unsorted[2]];
         self.grid.fit(view, period);
+        self.key.resize(now.len(), 0);
+        self.order.resize(now.len(), 0);
         self.grid.sort(view, &mut self.key, &mut self.order);
         self.take(&now);
         let position = [&self.position[0][..], &self.position[1], &self.position[2]];
