@@ -25,6 +25,8 @@ use crate::simd::Lanes;
 const FINE: f32 = 4.0;
 /// Particles that share a list of candidates.
 pub const BUNCH: usize = 4;
+/// Length of a bunch of up to [`BUNCH`], and of a larger one, along x, supports: longer ones have too few neighbours in common.
+const LONGEST: [f32; 2] = [0.5, 0.8];
 /// Grows the swept region so that rounding never hides a neighbour, in units of h.
 const SLACK: f32 = 1e-5;
 /// Cells the grid may have per particle before space is squeezed: in thin sheets over a wide bed, as rivers are, most are
@@ -333,14 +335,15 @@ impl Grid {
         self.start.truncate(cells + 1);
     }
 
-    /// How many of the particles at local `x`, `y`, `z` (sorted, a bunch of up to [`BUNCH`]) from the first on
+    /// How many of the particles at local `x`, `y`, `z` (sorted, a bunch of up to `B`) from the first on
     /// lie close enough together to share their candidates: in the same row and within half a support along it.
     #[inline(always)]
-    pub fn bunch(&self, x: &[f32], y: &[f32], z: &[f32]) -> usize {
+    pub fn bunch<const B: usize>(&self, x: &[f32], y: &[f32], z: &[f32]) -> usize {
         let row = |k: usize| ((y[k] * self.axis[1].scale) as i32, (z[k] * self.axis[2].scale) as i32);
         let first = row(0);
+        let longest = LONGEST[usize::from(B > BUNCH)];
         let mut n = 1;
-        while n < BUNCH.min(x.len()) && row(n) == first && (x[n] - x[0]).abs() < 0.5 {
+        while n < B.min(x.len()) && row(n) == first && (x[n] - x[0]).abs() < longest {
             n += 1;
         }
         n

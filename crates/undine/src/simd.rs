@@ -35,6 +35,8 @@ pub trait Lanes: Copy {
     fn mul(self, o: Self) -> Self;
     /// `self * a + b`.
     fn mul_add(self, a: Self, b: Self) -> Self;
+    /// `b - self * a`.
+    fn neg_mul_add(self, a: Self, b: Self) -> Self;
     /// Lane-wise quotient.
     fn div(self, o: Self) -> Self;
     /// Lane-wise square root.
@@ -50,6 +52,8 @@ pub trait Lanes: Copy {
     fn max(self, o: Self) -> Self;
     /// Lane-wise magnitude.
     fn abs(self) -> Self;
+    /// Bit k is set where lane k is negative.
+    fn signs(self) -> u32;
     /// Bit k is set where lane k of `self` is below that of `o`.
     fn below(self, o: Self) -> u32;
     /// As [`Lanes::below`], of the first `n` lanes; the others' bits are not set.
@@ -152,6 +156,10 @@ impl Lanes for Portable {
         self.mul(a).add(b)
     }
     #[inline(always)]
+    fn neg_mul_add(self, a: Self, b: Self) -> Self {
+        b.sub(self.mul(a))
+    }
+    #[inline(always)]
     fn div(self, o: Self) -> Self {
         self.zip(o, |a, b| a / b)
     }
@@ -166,6 +174,10 @@ impl Lanes for Portable {
     #[inline(always)]
     fn abs(self) -> Self {
         Portable(self.0.map(f32::abs))
+    }
+    #[inline(always)]
+    fn signs(self) -> u32 {
+        (0..8).fold(0, |m, k| m | (u32::from(self.0[k].is_sign_negative()) << k))
     }
     #[inline(always)]
     fn below(self, o: Self) -> u32 {
@@ -279,6 +291,25 @@ macro_rules! widest {
     }};
 }
 pub(crate) use widest;
+
+/// As [`widest`], with eight lanes whatever the processor.
+macro_rules! eight {
+    ($($path:ident)::+($($arg:ident: $kind:ty),* $(,)?)) => {{
+        #[cfg(target_arch = "x86_64")]
+        {
+            #[target_feature(enable = "avx2,fma,popcnt,bmi1,bmi2,lzcnt")]
+            fn avx2($($arg: $kind),*) {
+                $($path)::+::<$crate::simd::Avx2>($($arg),*)
+            }
+            if $crate::simd::level() >= $crate::simd::Level::Avx2 {
+                // SAFETY: this processor has the instruction set.
+                return unsafe { avx2($($arg),*) };
+            }
+        }
+        $($path)::+::<$crate::simd::Portable>($($arg),*)
+    }};
+}
+pub(crate) use eight;
 
 /// Asks for data into the second cache that will be needed in a while, such as what a loop over particles reads after one over pairs.
 #[inline(always)]

@@ -97,6 +97,10 @@ impl Lanes for Avx2 {
         Avx2(unsafe { _mm256_fmadd_ps(self.0, a.0, b.0) })
     }
     #[inline(always)]
+    fn neg_mul_add(self, a: Self, b: Self) -> Self {
+        Avx2(unsafe { _mm256_fnmadd_ps(self.0, a.0, b.0) })
+    }
+    #[inline(always)]
     fn div(self, o: Self) -> Self {
         Avx2(unsafe { _mm256_div_ps(self.0, o.0) })
     }
@@ -111,6 +115,10 @@ impl Lanes for Avx2 {
     #[inline(always)]
     fn abs(self) -> Self {
         Avx2(unsafe { _mm256_andnot_ps(_mm256_set1_ps(-0.0), self.0) })
+    }
+    #[inline(always)]
+    fn signs(self) -> u32 {
+        (unsafe { _mm256_movemask_ps(self.0) }) as u32
     }
     #[inline(always)]
     fn below(self, o: Self) -> u32 {

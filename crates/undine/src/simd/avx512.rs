@@ -99,6 +99,10 @@ impl Lanes for Avx512 {
         Avx512(unsafe { _mm512_fmadd_ps(self.0, a.0, b.0) })
     }
     #[inline(always)]
+    fn neg_mul_add(self, a: Self, b: Self) -> Self {
+        Avx512(unsafe { _mm512_fnmadd_ps(self.0, a.0, b.0) })
+    }
+    #[inline(always)]
     fn div(self, o: Self) -> Self {
         Avx512(unsafe { _mm512_div_ps(self.0, o.0) })
     }
@@ -121,6 +125,10 @@ impl Lanes for Avx512 {
     #[inline(always)]
     fn abs(self) -> Self {
         Avx512(unsafe { _mm512_abs_ps(self.0) })
+    }
+    #[inline(always)]
+    fn signs(self) -> u32 {
+        (unsafe { _mm512_movepi32_mask(_mm512_castps_si512(self.0)) }).into()
     }
     #[inline(always)]
     fn below(self, o: Self) -> u32 {

@@ -86,9 +86,9 @@ fn list_in<L: Lanes>(work: &Work, grid: &Grid, first: usize, end: usize, rows: &
     rows.end.clear();
     let mut i = first;
     while i < end {
-        let (n, points) = work.bunch::<L>(grid, i, end, &mut candidates);
+        let (n, points) = work.bunch::<L, BUNCH>(grid, i, end, &mut candidates);
         for (shift, chunks) in candidates.groups() {
-            let q = images::<L>(&points, shift);
+            let q = images::<L, BUNCH>(&points, shift);
             for list in &mut found[..n] {
                 list.reserve((chunks.len() + 2) * L::N);
             }

@@ -7,18 +7,21 @@
 //! - a bulk viscosity, which damps sound and nothing else;
 //! - a slow pull towards the summed density inside the fluid, so that volume cannot drift over long runs.
 
+use std::mem::MaybeUninit;
+
 use glam::DVec3;
 use rayon::prelude::*;
 
 use super::boundary::Boundary;
-use super::crowd::{Crowd, Near, Shared};
+use super::crowd::{Near, Shared};
+use super::octet::{Exact, Neighbor, Numbers, Octet, lanes};
 use super::params::Params;
 use super::wall_kernels::WallKernels;
-use super::work::{Record, VOLUME, Work};
+use super::work::{MANY, Record, VOLUME, Work};
 use crate::kernels::{Cored, Wide, lattice_sum};
 use crate::models::Around;
-use crate::neighbors::{BUNCH, Grid};
-use crate::simd::{Lanes, prefetch, widest};
+use crate::neighbors::Grid;
+use crate::simd::{Lanes, eight, prefetch};
 use crate::state::particles::{BLOCK, Particles};
 
 /// Diffusion coefficient δ of the density, dimensionless (0.1 is usual).
@@ -144,6 +147,13 @@ impl Continuity {
         debug_assert!(count == 0 || found.get(count - 1).is_some(), "neighbours are kept");
         let mut totals = std::mem::take(&mut work.totals);
         totals.resize(count, Totals::default());
+        // Of many particles these would be too much memory: the next pass takes all that were found.
+        let many = work.len() >= MANY;
+        let mut exact = std::mem::take(&mut work.exact);
+        exact.resize_with(count, Exact::default);
+        if many {
+            exact.iter_mut().for_each(Exact::shed);
+        }
         let blocks = (
             density.par_chunks_mut(BLOCK),
             surface.par_chunks_mut(BLOCK),
@@ -151,10 +161,11 @@ impl Continuity {
             found.blocks(),
             near_wall.par_chunks_mut(BLOCK),
             totals.par_iter_mut(),
+            exact.par_iter_mut(),
         );
         blocks.into_par_iter().enumerate().for_each_init(
-            <(Crowd, Shared)>::default,
-            |(crowd, searched), (block, (density, surface, compression, mut found, near, totals))| {
+            <(Shared, Exact)>::default,
+            |(searched, apart), (block, (density, surface, compression, mut found, near, totals, exact))| {
                 *totals = Totals::default();
                 let first = block * BLOCK;
                 let range = first..first + density.len();
@@ -166,10 +177,11 @@ impl Continuity {
                 let mut sums = [Rate::default(); BLOCK];
                 if let Some(grid) = grid {
                     // Into the same room for all, and then by as much as there is: memory that grows leaves gaps behind.
-                    searched.search_widest(work, grid, first, first + density.len());
+                    searched.search_octets(work, grid, first, first + density.len());
                     found.keep(searched);
                 }
-                self.pairs(work, first, &mut sums[..density.len()], found.look(), crowd);
+                let exact = if many { apart } else { exact };
+                self.pairs(work, first, &mut sums[..density.len()], found.look(), exact);
                 boundary.rates(block, &mut sums[..density.len()], near);
                 for (k, rho) in density.iter_mut().enumerate() {
                     let i = first + k;
@@ -216,6 +228,7 @@ impl Continuity {
             }
         });
         (work.surface, work.compression, work.found, work.totals) = (surface, compression, found, totals);
+        work.exact = exact;
     }
 
     /// What the sums of a particle say of its place: ∇c h, pointing to where there is more, and relative density.
@@ -223,16 +236,17 @@ impl Continuity {
         (glam::Vec3::from(sums.color).as_dvec3() * f64::from(-self.color), self.sum * sums.sum)
     }
 
-    /// Sums over the neighbours, found before, of the particles from `first` on; chooses the instruction set.
-    pub fn pairs(&self, work: &Work, first: usize, out: &mut [Rate], found: Near, crowd: &mut Crowd) {
+    /// Sums over the neighbours, found before, of the particles from `first` on; which of them are so near that they count goes to
+    /// `exact`. Chooses the instruction set.
+    pub fn pairs(&self, work: &Work, first: usize, out: &mut [Rate], found: Near, exact: &mut Exact) {
         let c = self;
-        widest!(Continuity::pairs_in(
+        eight!(Continuity::pairs_in(
             c: &Continuity,
             work: &Work,
             first: usize,
             out: &mut [Rate],
             found: Near,
-            crowd: &mut Crowd,
+            exact: &mut Exact,
         ));
     }
 
@@ -244,73 +258,83 @@ impl Continuity {
         first: usize,
         out: &mut [Rate],
         found: Near,
-        crowd: &mut Crowd,
+        exact: &mut Exact,
     ) {
+        exact.clear();
         let down = self.hydrostatic[0] == 0.0 && self.hydrostatic[2] == 0.0;
+        let mut numbers = Numbers::default();
         let (mut i, mut k) = (first, 0);
         while k < found.batches() {
             let n = found.count(k);
-            let mut sums = [[L::splat(0.0); 6]; BUNCH];
+            let own = Octet::<L>::new(&work.records[i..i + n]);
+            let mut sums = [L::splat(0.0); 6];
             loop {
-                let batch = crowd.gather::<L>(found, k, &work.records);
-                for (sums, own) in sums.iter_mut().zip(&work.records[i..i + n]) {
-                    if down {
-                        self.add::<L, true>(sums, own, crowd, batch.shift);
-                    } else {
-                        self.add::<L, false>(sums, own, crowd, batch.shift);
-                    }
-                }
+                let batch = found.batch(k);
+                numbers.take::<L>(found, k);
+                let (neighbors, shift) = (numbers.and_one(), batch.shift);
+                let room = exact.room(neighbors.len());
+                let count = if down {
+                    self.add::<L, true>(&mut sums, &own, neighbors, &work.records, shift, room)
+                } else {
+                    self.add::<L, false>(&mut sums, &own, neighbors, &work.records, shift, room)
+                };
+                // SAFETY: so many were written.
+                unsafe { exact.take(count) };
                 k += 1;
                 if batch.last {
                     break;
                 }
             }
-            let mut of = [[0.0; BUNCH]; 6];
-            for (c, of) in of.iter_mut().enumerate() {
-                *of = L::sum4([sums[0][c], sums[1][c], sums[2][c], sums[3][c]]);
-            }
-            let [convergence, diffusion, x, y, z, sum] = of;
+            let [convergence, diffusion, x, y, z, sum] = lanes(sums);
             for (b, out) in out[i - first..i - first + n].iter_mut().enumerate() {
                 let color = [x[b], y[b], z[b]];
                 *out = Rate { convergence: convergence[b], diffusion: diffusion[b], color, sum: sum[b] };
             }
             i += n;
         }
+        exact.finish();
     }
 
-    /// Adds all neighbours that a particle has in a crowd, seen from its periodic image; gravity may be along y alone (`DOWN`).
+    /// Adds the neighbours of particles, after which comes one more that does not count, seen from a periodic image; gravity may be
+    /// along y alone (`DOWN`). Writes those within the support of any to `near`; how many these are.
     #[inline(always)]
     fn add<L: Lanes, const DOWN: bool>(
         &self,
         sums: &mut [L; 6],
-        own: &Record,
-        crowd: &Crowd,
+        own: &Octet<L>,
+        neighbors: &[u32],
+        records: &[Record],
         shift: [f32; 3],
-    ) {
-        let (zero, one) = (L::splat(0.0), L::splat(1.0));
-        let q = [L::splat(own[0] + shift[0]), L::splat(own[1] + shift[1]), L::splat(own[2] + shift[2])];
-        let own_v = [L::splat(own[4]), L::splat(own[5]), L::splat(own[6])];
-        let own_volume = L::splat(own[VOLUME]);
+        near: &mut [MaybeUninit<u32>],
+    ) -> usize {
+        let q = own.image(shift);
         let h = [L::splat(self.hydrostatic[0]), L::splat(self.hydrostatic[1]), L::splat(self.hydrostatic[2])];
         let core = L::splat(Cored::CORE as f32);
         let mut all = *sums;
-        let mut at = 0;
-        while at < crowd.len() {
-            let d =
-                [q[0].sub(crowd.column(0, at)), q[1].sub(crowd.column(1, at)), q[2].sub(crowd.column(2, at))];
-            let r2 = d[2].mul_add(d[2], d[1].mul_add(d[1], d[0].mul(d[0])));
-            let w = one.sub(r2).max(zero);
+        let mut count = 0;
+        let [first, others @ ..] = neighbors else { return count };
+        // SAFETY: these, here and below, are numbers of particles.
+        let mut next = unsafe { Neighbor::find(records, *first, &q) };
+        for (&j, &following) in neighbors.iter().zip(others) {
+            let Neighbor { record: r, d, w, is_near } = next;
+            // Written always and kept if it is near: no branch to guess.
+            // SAFETY: there is room for all; the numbers are those of particles.
+            unsafe {
+                near.get_unchecked_mut(count).write(j);
+                next = Neighbor::find(records, following, &q);
+            }
+            count += usize::from(is_near);
             let w2 = w.mul(w);
-            let volume: L = crowd.column(VOLUME, at);
-            let g = core_gradient(w, w2).mul(volume);
-            let dv: [L; 3] = [
-                crowd.column::<L>(4, at).sub(own_v[0]),
-                crowd.column::<L>(5, at).sub(own_v[1]),
-                crowd.column::<L>(6, at).sub(own_v[2]),
+            let volume = L::splat(r[VOLUME]);
+            let g = core_gradient(w, w2, w2.mul(volume));
+            let dv = [
+                L::splat(r[4]).sub(own.velocity[0]),
+                L::splat(r[5]).sub(own.velocity[1]),
+                L::splat(r[6]).sub(own.velocity[2]),
             ];
             let closing = dv[2].mul_add(d[2], dv[1].mul_add(d[1], dv[0].mul(d[0])));
             // ρ_j - ρ_i = V_i - V_j to first order around rest, less the hydrostatic difference.
-            let apart = own_volume.sub(volume);
+            let apart = own.volume.sub(volume);
             let mut apart = h[1].mul_add(d[1], apart);
             if !DOWN {
                 apart = h[2].mul_add(d[2], h[0].mul_add(d[0], apart));
@@ -323,9 +347,9 @@ impl Continuity {
             all[2] = d[0].mul_add(c, all[2]);
             all[3] = d[1].mul_add(c, all[3]);
             all[4] = d[2].mul_add(c, all[4]);
-            at += L::N;
         }
         *sums = all;
+        count
     }
 }
 
@@ -341,8 +365,8 @@ pub fn gradient_of(w: f32) -> f32 {
     (w2 * w * (2.0 * Cored::CORE) as f32 + 1.0) * w2
 }
 
-/// g = w² + 2c w⁵ of the cored kernel: ∇W = -6f/h⁴ g d.
+/// g = w² + 2c w⁵ of the cored kernel, times what `w2_times` is of w²: ∇W = -6f/h⁴ g d.
 #[inline(always)]
-pub fn core_gradient<L: Lanes>(w: L, w2: L) -> L {
-    w2.mul(w).mul_add(L::splat((2.0 * Cored::CORE) as f32), L::splat(1.0)).mul(w2)
+pub fn core_gradient<L: Lanes>(w: L, w2: L, w2_times: L) -> L {
+    w2.mul(w).mul_add(L::splat((2.0 * Cored::CORE) as f32), L::splat(1.0)).mul(w2_times)
 }

@@ -8,15 +8,16 @@
 use rayon::prelude::*;
 
 use super::density::{images, load, square_distance};
-use super::work::{Record, VOLUME, Work};
-use crate::neighbors::{BUNCH, Candidates, Grid};
-use crate::simd::{Lanes, widest};
+use super::octet::OCTET;
+use super::work::{Record, Work};
+use crate::neighbors::{Candidates, Grid};
+use crate::simd::{Lanes, eight};
 use crate::state::pages::Pages;
 
 /// Chunks of candidates after which a crowd is worked off.
 const CHUNKS: usize = 32;
 /// Neighbours of a crowd at most.
-const MOST: usize = 16 * CHUNKS;
+pub const MOST: usize = 16 * CHUNKS;
 
 /// Who is near the bunches of a block of particles: found once, and used until one from elsewhere can have come.
 #[derive(Clone, Debug, Default)]
@@ -59,11 +60,30 @@ impl<'a> Near<'a> {
         self.batches[k].count.into()
     }
 
+    /// Batch k.
+    #[inline(always)]
+    pub fn batch(self, k: usize) -> Batch {
+        self.batches[k]
+    }
+
     /// The hits of batch k.
     #[inline(always)]
     fn hits(self, k: usize) -> &'a [[u32; 2]] {
         let from = if k == 0 { 0 } else { self.batches[k - 1].end as usize };
         &self.hits[from..self.batches[k].end as usize]
+    }
+
+    /// Writes the numbers of those near the bunch of batch k; how many there are.
+    #[inline(always)]
+    pub fn numbers<L: Lanes>(self, k: usize, out: &mut [u32; MOST + 16]) -> usize {
+        assert_eq!(self.lanes, L::N);
+        let mut len = 0;
+        for &[first, near] in self.hits(k) {
+            // SAFETY: a batch has at most as many hits as there is room for.
+            unsafe { L::store_set_bits(near, first, out.as_mut_ptr().add(len)) };
+            len += near.count_ones() as usize;
+        }
+        len
     }
 
     /// Who is near the bunch of batch k, and more.
@@ -124,20 +144,20 @@ impl Shared {
     }
 
     /// Searches the neighbours of the particles from `first` to before `end`, as far as the grid reaches; chooses the instruction set.
-    pub fn search_widest(&mut self, work: &Work, grid: &Grid, first: usize, end: usize) {
+    pub fn search_octets(&mut self, work: &Work, grid: &Grid, first: usize, end: usize) {
         let found = self;
-        widest!(Shared::search(found: &mut Shared, work: &Work, grid: &Grid, first: usize, end: usize));
+        eight!(Shared::search(found: &mut Shared, work: &Work, grid: &Grid, first: usize, end: usize));
     }
 
-    /// As [`Shared::search_widest`], for given lanes.
+    /// As [`Shared::search_octets`], for given lanes.
     #[inline(always)]
     pub fn search<L: Lanes>(&mut self, work: &Work, grid: &Grid, first: usize, end: usize) {
         let mut candidates = Candidates::default();
         self.clear::<L>();
         let mut i = first;
         while i < end {
-            let (n, points) = work.bunch::<L>(grid, i, end, &mut candidates);
-            self.find::<L>(work, &candidates, &points, n, grid.reach());
+            let (n, points) = work.bunch::<L, OCTET>(grid, i, end, &mut candidates);
+            self.find::<L, OCTET>(work, &candidates, &points, n, grid.reach());
             i += n;
         }
     }
@@ -145,11 +165,11 @@ impl Shared {
     /// Finds among the candidates, of `work`, those within `reach` of any of the first `n` points, of which the last is repeated;
     /// says whether there are any.
     #[inline(always)]
-    pub fn find<L: Lanes>(
+    pub fn find<L: Lanes, const B: usize>(
         &mut self,
         work: &Work,
         candidates: &Candidates,
-        points: &[[f32; 3]; BUNCH],
+        points: &[[f32; 3]; B],
         n: usize,
         reach: f32,
     ) -> bool {
@@ -157,7 +177,7 @@ impl Shared {
         let before = (self.hits.len(), self.batches.len());
         for (shift, chunks) in candidates.groups() {
             // (One test for the box around the bunch found more neighbours, and took as long.)
-            let q = images::<L>(points, shift);
+            let q = images::<L, B>(points, shift);
             for chunks in chunks.chunks(CHUNKS) {
                 if self.hits.capacity() - self.hits.len() < chunks.len() {
                     // By an eighth, not by doubling: this is a good part of all memory.
@@ -257,13 +277,13 @@ impl Block<'_> {
 pub struct Crowd {
     /// Components of the records. What fills the last vector up is far from all.
     columns: [[f32; MOST + 16]; 8],
-    index: [u32; MOST + 32],
+    index: [u32; MOST + 16],
     len: usize,
 }
 
 impl Default for Crowd {
     fn default() -> Self {
-        Crowd { index: [0; MOST + 32], len: 0, columns: [[0.0; MOST + 16]; 8] }
+        Crowd { index: [0; MOST + 16], len: 0, columns: [[0.0; MOST + 16]; 8] }
     }
 }
 
@@ -286,13 +306,7 @@ impl Crowd {
     /// Takes batch k of what was found.
     #[inline(always)]
     pub fn gather<L: Lanes>(&mut self, found: Near, k: usize, records: &[Record]) -> Batch {
-        assert_eq!(found.lanes, L::N);
-        let mut len = 0;
-        for &[first, near] in found.hits(k) {
-            // SAFETY: a batch has at most as many hits as there is room for.
-            unsafe { L::store_set_bits(near, first, self.index.as_mut_ptr().add(len)) };
-            len += near.count_ones() as usize;
-        }
+        let len = found.numbers::<L>(k, &mut self.index);
         self.len = len;
         let filler = self.index[0];
         for k in 0..L::N {
@@ -362,37 +376,6 @@ impl<const N: usize> More<N> {
             }
         }
     }
-}
-
-impl More<4> {
-    /// Takes the surfaces of those vectors in which any has one, or of all.
-    #[inline(always)]
-    pub fn gather<L: Lanes>(&mut self, crowd: &Crowd, surface: &[[f32; 4]], all: bool) {
-        let mut at = 0;
-        while at < crowd.len {
-            if all || crowd.column::<L>(VOLUME, at).below(L::splat(0.0)) != 0 {
-                // SAFETY: all are numbers of particles, and there is room for a vector more.
-                unsafe {
-                    let columns = L::gather4(surface.as_ptr(), crowd.index.as_ptr().add(at));
-                    for (column, values) in self.columns.iter_mut().zip(columns) {
-                        values.store(column.as_mut_ptr().add(at));
-                    }
-                }
-            }
-            at += L::N;
-        }
-    }
-}
-
-/// A crowd with all that forces read of it.
-#[derive(Default)]
-pub struct Gathered {
-    /// The neighbours.
-    pub crowd: Crowd,
-    /// Their surfaces.
-    pub surfaces: More<4>,
-    /// What their fluids differ in.
-    pub mixed: More<5>,
 }
 
 /// Sixteen zeros, then sixteen that are far: read from 16 - n on, it leaves the first n lanes where they are.

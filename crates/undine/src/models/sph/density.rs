@@ -62,10 +62,10 @@ pub fn sums_in<L: Lanes>(work: &Work, grid: &Grid, first: usize, records: &mut [
     let mut candidates = Candidates::default();
     let (mut i, end) = (first, first + records.len());
     while i < end {
-        let (n, points) = work.bunch::<L>(grid, i, end, &mut candidates);
+        let (n, points) = work.bunch::<L, BUNCH>(grid, i, end, &mut candidates);
         let mut sums = [L::splat(0.0); BUNCH];
         for (shift, chunks) in candidates.groups() {
-            let q = images::<L>(&points, shift);
+            let q = images::<L, BUNCH>(&points, shift);
             for c in chunks {
                 // SAFETY: candidates are below n; the tail has 32 entries and is read from at most 16 on.
                 let (at, keep) =
@@ -86,9 +86,9 @@ pub fn sums_in<L: Lanes>(work: &Work, grid: &Grid, first: usize, records: &mut [
 
 /// The points of a bunch moved to a periodic image, each in all lanes.
 #[inline(always)]
-pub fn images<L: Lanes>(points: &[[f32; 3]; BUNCH], shift: [f32; 3]) -> [[L; 3]; BUNCH] {
-    let mut out = [[L::splat(0.0); 3]; BUNCH];
-    for b in 0..BUNCH {
+pub fn images<L: Lanes, const B: usize>(points: &[[f32; 3]; B], shift: [f32; 3]) -> [[L; 3]; B] {
+    let mut out = [[L::splat(0.0); 3]; B];
+    for b in 0..B {
         for a in 0..3 {
             out[b][a] = L::splat(points[b][a] + shift[a]);
         }

@@ -1,16 +1,18 @@
 //! Force pass: pressure, viscosity, tension and outside forces give the acceleration, and the second half-kick
 //! of the leap-frog follows at once.
 //!
-//! See [`super::crowd`] for how neighbours are found.
+//! See [`super::octet`] for how neighbours are gone through.
 
 use std::f64::consts::PI;
+use std::ops::Range;
 
 use glam::DVec3;
 use rayon::prelude::*;
 
 use super::boundary::Boundary;
 use super::continuity::{WALLS, core_gradient};
-use super::crowd::{Crowd, Gathered, More, Near, Shared};
+use super::crowd::{Crowd, Near, Shared};
+use super::octet::{Exact, Neighbor, Numbers, OCTET, Octet, lanes};
 use super::params::{COHESION_ZERO, FluidParams, Params, STRESS_FACTOR};
 use super::wall_kernels::{WallAction, WallKernels};
 use super::work::{PRESSURE, Record, VOLUME, Work};
@@ -18,7 +20,7 @@ use crate::kernels::{Cored, Wide};
 use crate::models::Around;
 use crate::neighbors::Grid;
 use crate::scene::{Kernels, TensionKind};
-use crate::simd::{Lanes, prefetch, widest};
+use crate::simd::{Lanes, eight, prefetch};
 use crate::state::particles::{BLOCK, Particles};
 
 /// No tension term.
@@ -69,8 +71,6 @@ pub struct FluidConstants {
     pub stress: f32,
     /// Damping of a surface per closing speed × distance, |n| h and kernel polynomial.
     calm: f32,
-    /// Amplitude of the cohesion between particles, N.
-    cohesion: f32,
     /// σ, N/m.
     pub tension: f32,
     /// μ, Pa s.
@@ -141,7 +141,6 @@ impl Forces {
                 damping: (impedance * damping) as f32,
                 stress: (f.tension * stress) as f32,
                 calm: (p.calm(f) * calm) as f32,
-                cohesion: (f.tension * stress) as f32 * cohesion_per_stress,
                 tension: f.tension as f32,
                 mu: f.viscosity as f32,
                 impedance: impedance as f32,
@@ -200,15 +199,16 @@ impl Forces {
         (velocity.par_chunks_mut(BLOCK), acceleration.par_chunks_mut(BLOCK))
             .into_par_iter()
             .enumerate()
-            .map_init(Gathered::default, |gathered, (block, (velocity, acceleration))| {
+            .map_init(Crowd::default, |crowd, (block, (velocity, acceleration))| {
                 let first = block * BLOCK;
                 let range = first..first + velocity.len();
                 prefetch(&x[range.clone()]);
                 prefetch(&y[range.clone()]);
                 prefetch(&z[range]);
                 prefetch(velocity);
-                self.pairs(work, grid, fluid, first, acceleration, (work.found.get(block), gathered));
-                boundary.forces(block, work, fluid, first, self, acceleration, &mut gathered.crowd);
+                let exact = work.exact.get(block).filter(|e| !e.is_empty());
+                self.pairs(work, grid, fluid, first, acceleration, (work.found.get(block), exact));
+                boundary.forces(block, work, fluid, first, self, acceleration, crowd);
                 let mut most = Extremes { fastest: first, ..Default::default() };
                 let mut act = WallAction::default();
                 for (k, a) in acceleration.iter_mut().enumerate() {
@@ -256,7 +256,7 @@ impl Forces {
 
     /// Accelerations from neighbours of the particles from `first` on; chooses instruction set and variant.
     ///
-    /// `near` is what the density pass found of just these particles, without which they are searched, and room for them.
+    /// `found` is what the density pass found of just these particles, without which they are searched, and which of those count.
     pub fn pairs(
         &self,
         work: &Work,
@@ -264,17 +264,17 @@ impl Forces {
         fluid: &[u8],
         first: usize,
         out: &mut [[f32; 3]],
-        near: (Option<Near>, &mut Gathered),
+        found: (Option<Near>, Option<&Exact>),
     ) {
         let c = self;
-        widest!(Forces::pairs_with(
+        eight!(Forces::pairs_with(
             c: &Forces,
             work: &Work,
             grid: &Grid,
             fluid: &[u8],
             first: usize,
             out: &mut [[f32; 3]],
-            near: (Option<Near>, &mut Gathered),
+            found: (Option<Near>, Option<&Exact>),
         ));
     }
 
@@ -287,10 +287,9 @@ impl Forces {
         fluid: &[u8],
         first: usize,
         out: &mut [[f32; 3]],
-        near: (Option<Near>, &mut Gathered),
+        (found, exact): (Option<Near>, Option<&Exact>),
     ) {
         let mut own = Shared::default();
-        let (found, gathered) = near;
         let found = match found {
             Some(found) => found,
             None => {
@@ -298,12 +297,14 @@ impl Forces {
                 own.look()
             }
         };
-        let near = (found, gathered);
+        let found = (found, exact);
         match (self.kernels, self.fluids.len() > 1) {
-            (Kernels::Mueller, false) => self.pairs_of::<L, true, false>(work, fluid, first, out, near),
-            (Kernels::Mueller, true) => self.pairs_of::<L, true, true>(work, fluid, first, out, near),
-            (Kernels::Conservative, false) => self.pairs_of::<L, false, false>(work, fluid, first, out, near),
-            (Kernels::Conservative, true) => self.pairs_of::<L, false, true>(work, fluid, first, out, near),
+            (Kernels::Mueller, false) => self.pairs_of::<L, true, false>(work, fluid, first, out, found),
+            (Kernels::Mueller, true) => self.pairs_of::<L, true, true>(work, fluid, first, out, found),
+            (Kernels::Conservative, false) => {
+                self.pairs_of::<L, false, false>(work, fluid, first, out, found)
+            }
+            (Kernels::Conservative, true) => self.pairs_of::<L, false, true>(work, fluid, first, out, found),
         }
     }
 
@@ -314,12 +315,12 @@ impl Forces {
         fluid: &[u8],
         first: usize,
         out: &mut [[f32; 3]],
-        near: (Near, &mut Gathered),
+        found: (Near, Option<&Exact>),
     ) {
         match self.tension {
-            NONE => self.pairs_in::<L, PAPER, MULTI, NONE>(work, fluid, first, out, near),
-            STRESS => self.pairs_in::<L, PAPER, MULTI, STRESS>(work, fluid, first, out, near),
-            _ => self.pairs_in::<L, PAPER, MULTI, COLOR>(work, fluid, first, out, near),
+            NONE => self.pairs_in::<L, PAPER, MULTI, NONE>(work, fluid, first, out, found),
+            STRESS => self.pairs_in::<L, PAPER, MULTI, STRESS>(work, fluid, first, out, found),
+            _ => self.pairs_in::<L, PAPER, MULTI, COLOR>(work, fluid, first, out, found),
         }
     }
 
@@ -330,154 +331,199 @@ impl Forces {
         fluid: &[u8],
         first: usize,
         out: &mut [[f32; 3]],
-        near: (Near, &mut Gathered),
+        found: (Near, Option<&Exact>),
     ) {
-        let (found, Gathered { crowd, surfaces, mixed }) = near;
+        let (found, exact) = found;
+        let mut numbers = Numbers::default();
         let (mut i, mut k) = (first, 0);
         while k < found.batches() {
             let n = found.count(k);
-            let mut sums = [
-                Sums::<L>::new(self, fluid, work, i),
-                Sums::<L>::new(self, fluid, work, i + 1.min(n - 1)),
-                Sums::<L>::new(self, fluid, work, i + 2.min(n - 1)),
-                Sums::<L>::new(self, fluid, work, i + 3.min(n - 1)),
-            ];
+            let mut sums = Sums::<L>::new(self, work, fluid, i..i + n);
+            let alone = !MULTI || fluid[i..i + n].iter().all(|f| *f == fluid[i]);
             loop {
-                let batch = crowd.gather::<L>(found, k, &work.records);
-                if TENSION == STRESS {
-                    let all = work.records[i..i + n].iter().any(|r| r[VOLUME] < 0.0);
-                    surfaces.gather::<L>(crowd, &work.surface, all);
-                }
+                let batch = found.batch(k);
+                let neighbors = match exact {
+                    Some(exact) => exact.batch(k),
+                    None => {
+                        numbers.take::<L>(found, k);
+                        numbers.and_one()
+                    }
+                };
+                let mixed = !alone || MULTI && neighbors.iter().any(|j| fluid[*j as usize] != fluid[i]);
+                let neighbors = (neighbors, batch.shift);
                 // Most of several fluids is among its own.
-                if MULTI
-                    && (crowd.index().iter().any(|j| fluid[*j as usize] != fluid[i])
-                        || fluid[i..i + n].iter().any(|f| *f != fluid[i]))
-                {
-                    mixed.pick(crowd, |j| self.mixed[usize::from(fluid[j])]);
-                    for sums in &mut sums[..n] {
-                        sums.add::<PAPER, true, TENSION>(crowd, (surfaces, mixed), batch.shift);
-                    }
+                if mixed {
+                    sums.add_all::<PAPER, true, TENSION>(self, work, fluid, neighbors);
                 } else {
-                    for sums in &mut sums[..n] {
-                        sums.add::<PAPER, false, TENSION>(crowd, (surfaces, mixed), batch.shift);
-                    }
+                    sums.add_all::<PAPER, false, TENSION>(self, work, fluid, neighbors);
                 }
                 k += 1;
                 if batch.last {
                     break;
                 }
             }
-            for b in 0..n {
-                out[i - first + b] = sums[b].acceleration::<TENSION>();
-            }
+            sums.accelerations::<TENSION>(self, fluid, &work.records[i..], i, &mut out[i - first..][..n]);
             i += n;
         }
     }
 }
 
-/// Running sums of one particle.
-struct Sums<'a, L> {
-    c: &'a Forces,
-    own: &'a FluidConstants,
-    own_fluid: u8,
-    record: &'a Record,
+/// Running sums of an octet.
+struct Sums<L> {
+    own: Octet<L>,
     /// Zero where there is none.
-    surface: &'a [f32; 4],
+    surface: [L; 4],
+    /// Whether any is at a surface.
+    at_surface: bool,
+    /// Of the particles' fluids.
+    constants: Mixed<L>,
     /// Force, N.
     force: [L; 3],
     /// Σ V ∇W_poly6 and Σ V ∇²W_poly6, without their factors.
     color: [L; 4],
 }
 
-impl<'a, L: Lanes> Sums<'a, L> {
+/// What fluids differ in.
+#[derive(Clone, Copy)]
+struct Mixed<L> {
+    number: L,
+    viscosity: L,
+    damping: L,
+    stress: L,
+    calm: L,
+}
+
+impl<L: Lanes> Mixed<L> {
     #[inline(always)]
-    fn new(c: &'a Forces, fluid: &[u8], work: &'a Work, i: usize) -> Self {
+    fn of(get: impl Fn(usize) -> L) -> Self {
+        Mixed { number: get(0), viscosity: get(1), damping: get(2), stress: get(3), calm: get(4) }
+    }
+
+    /// Means over both fluids of viscosity and damping; only a fluid's own surface pulls.
+    #[inline(always)]
+    fn with(self, other: &[f32; 5]) -> Self {
+        let half = L::splat(0.5);
+        let other = Mixed::of(|c| L::splat(other[c]));
+        let apart = other.number.sub(self.number).abs();
+        Mixed {
+            number: self.number,
+            viscosity: other.viscosity.add(self.viscosity).mul(half),
+            damping: other.damping.add(self.damping).mul(half),
+            stress: other.stress.where_below(apart, half),
+            calm: other.calm.where_below(apart, half),
+        }
+    }
+}
+
+impl<L: Lanes> Sums<L> {
+    #[inline(always)]
+    fn new(c: &Forces, work: &Work, fluid: &[u8], particles: Range<usize>) -> Self {
         let zero = L::splat(0.0);
-        Sums {
-            c,
-            own: &c.fluids[fluid[i] as usize],
-            own_fluid: fluid[i],
-            record: &work.records[i],
-            surface: work.surface.get(i).unwrap_or(&[0.0; 4]),
-            force: [zero; 3],
-            color: [zero; 4],
+        let records = &work.records[particles.clone()];
+        let last = particles.end - 1;
+        let at_surface = records.iter().any(|r| r[VOLUME] < 0.0);
+        let per_lane = |of: &dyn Fn(usize) -> f32| {
+            let values: [f32; OCTET] = std::array::from_fn(|b| of((particles.start + b).min(last)));
+            // SAFETY: as many as there are lanes.
+            unsafe { L::load(values.as_ptr()) }
+        };
+        let constants = if c.fluids.len() == 1 {
+            Mixed::of(|m| L::splat(c.mixed[0][m]))
+        } else {
+            Mixed::of(|m| per_lane(&|i| c.mixed[usize::from(fluid[i])][m]))
+        };
+        let surface = if at_surface && !work.surface.is_empty() {
+            std::array::from_fn(|m| per_lane(&|i| work.surface[i][m]))
+        } else {
+            [zero; 4]
+        };
+        Sums { own: Octet::new(records), surface, at_surface, constants, force: [zero; 3], color: [zero; 4] }
+    }
+
+    #[inline(always)]
+    fn add_all<const PAPER: bool, const MULTI: bool, const TENSION: u8>(
+        &mut self,
+        c: &Forces,
+        work: &Work,
+        fluid: &[u8],
+        neighbors: (&[u32], [f32; 3]),
+    ) {
+        if TENSION == STRESS && self.at_surface {
+            self.add::<PAPER, MULTI, TENSION, true>(c, work, fluid, neighbors);
+        } else {
+            self.add::<PAPER, MULTI, TENSION, false>(c, work, fluid, neighbors);
         }
     }
 
-    /// Adds all neighbours that the particle has in a crowd, seen from its periodic image. Itself is among them and adds nothing but
+    /// Adds neighbours, after which comes one more that does not count, seen from a periodic image. The particles are among them and add nothing to themselves but
     /// to the Laplacian of the colour field; all terms vanish beyond the support.
     ///
     /// Every product of the two particles' values is formed so that i and j get the exact same number: pair
     /// forces cancel to the last bit, and momentum is kept to the rounding of the sums.
     #[inline(always)]
-    fn add<const PAPER: bool, const MULTI: bool, const TENSION: u8>(
+    fn add<const PAPER: bool, const MULTI: bool, const TENSION: u8, const SURFACE: bool>(
         &mut self,
-        crowd: &Crowd,
-        (surfaces, mixed): (&More<4>, &More<5>),
-        shift: [f32; 3],
+        c: &Forces,
+        work: &Work,
+        fluid: &[u8],
+        (neighbors, shift): (&[u32], [f32; 3]),
     ) {
         let (zero, one) = (L::splat(0.0), L::splat(1.0));
-        let c = self.c;
-        let r = self.record;
-        let q = [L::splat(r[0] + shift[0]), L::splat(r[1] + shift[1]), L::splat(r[2] + shift[2])];
-        let (own_p, own_volume) = (L::splat(r[PRESSURE]), L::splat(r[VOLUME].abs()));
-        let own_v = [L::splat(r[4]), L::splat(r[5]), L::splat(r[6])];
+        let own = &self.own;
+        let q = own.image(shift);
+        let own_volume = own.volume.abs();
         let pressure = L::splat(c.pressure);
-        let cohesion = L::splat(self.own.cohesion);
-        let own = (
-            L::splat(self.own.viscosity),
-            L::splat(self.own.damping),
-            L::splat(self.own.stress),
-            L::splat(self.own.calm),
-        );
         let (mut force, mut color) = (self.force, self.color);
-        let mut at = 0;
-        while at < crowd.len() {
-            let d =
-                [q[0].sub(crowd.column(0, at)), q[1].sub(crowd.column(1, at)), q[2].sub(crowd.column(2, at))];
-            let (p_j, signed_volume): (L, L) = (crowd.column(PRESSURE, at), crowd.column(VOLUME, at));
-            let r2 = d[2].mul_add(d[2], d[1].mul_add(d[1], d[0].mul(d[0])));
-            let volume = signed_volume.abs();
+        let [first, others @ ..] = neighbors else { return };
+        // SAFETY: these, here and below, are numbers of particles.
+        let mut next = unsafe { Neighbor::find(&work.records, *first, &q) };
+        for (&j, &following) in neighbors.iter().zip(others) {
+            let Neighbor { record: r, d, w, .. } = next;
+            // SAFETY: see above.
+            next = unsafe { Neighbor::find(&work.records, following, &q) };
+            let j = j as usize;
+            let volume = L::splat(r[VOLUME].abs());
             let volumes = own_volume.mul(volume);
-            let dv: [L; 3] = [
-                crowd.column::<L>(4, at).sub(own_v[0]),
-                crowd.column::<L>(5, at).sub(own_v[1]),
-                crowd.column::<L>(6, at).sub(own_v[2]),
+            let dv = [
+                L::splat(r[4]).sub(own.velocity[0]),
+                L::splat(r[5]).sub(own.velocity[1]),
+                L::splat(r[6]).sub(own.velocity[2]),
             ];
             // (v_j - v_i)·(x_i - x_j): positive when they approach.
             let approach = dv[2].mul_add(d[2], dv[1].mul_add(d[1], dv[0].mul(d[0])));
             let closing = approach.max(zero);
-            let (viscosity, damping, stress, calm) = if MULTI { self.mixed(mixed, at) } else { own };
-            let both = p_j.add(own_p).mul(pressure);
-            let w = one.sub(r2).max(zero);
+            let constants =
+                if MULTI { self.constants.with(&c.mixed[usize::from(fluid[j])]) } else { self.constants };
+            let both = L::splat(r[PRESSURE]).add(own.pressure).mul(pressure);
             let w2 = w.mul(w);
             let (mut radial, shear);
             if PAPER {
                 // Eq. 10 with the spiky kernel, eq. 14 with the viscosity kernel.
-                let dist = r2.sqrt();
+                let dist = square(d).sqrt();
                 let inverse = one.div(dist.max(L::splat(1e-4)));
                 let t = one.sub(dist).max(zero);
-                let damp = inverse.mul(inverse).mul(closing).mul(damping);
+                let damp = inverse.mul(inverse).mul(closing).mul(constants.damping);
                 radial = damp.add(both).mul(volumes).mul(t.mul(t)).mul(inverse);
-                shear = volumes.mul(t).mul(viscosity);
+                shear = volumes.mul(t).mul(constants.viscosity);
             } else {
                 // The same gradient as in the continuity pass, so that no energy comes from nowhere.
-                let g = core_gradient(w, w2).mul(volumes);
-                radial = closing.mul_add(damping, both).mul(g);
-                shear = g.mul(viscosity);
+                let g = core_gradient(w, w2, w2.mul(volumes));
+                radial = closing.mul_add(constants.damping, both).mul(g);
+                shear = g.mul(constants.viscosity);
             }
             if TENSION == STRESS {
                 // Cohesion A s(1-s²)²(s²-z) between particles.
-                let cohesion = if MULTI { stress.mul(L::splat(c.cohesion_per_stress)) } else { cohesion };
-                let zero = L::splat(COHESION_ZERO as f32);
-                radial = cohesion.mul(w2).mul_add(zero.sub(r2), radial);
+                let cohesion = constants.stress.mul(L::splat(c.cohesion_per_stress));
+                let beyond = w.add(L::splat((COHESION_ZERO - 1.0) as f32));
+                radial = cohesion.mul(w2).mul_add(beyond, radial);
             }
             for a in 0..3 {
                 force[a] = dv[a].mul_add(shear, d[a].mul_add(radial, force[a]));
             }
-            if TENSION == STRESS && (r[VOLUME] < 0.0 || signed_volume.below(zero) != 0) {
-                let calm = approach.mul(calm).mul(w2).mul(volumes);
-                force = self.stress(surfaces, at, d, (stress.mul(w).mul(volumes), calm), force);
+            if TENSION == STRESS && (SURFACE || r[VOLUME] < 0.0) {
+                let calm = approach.mul(constants.calm).mul(w2).mul(volumes);
+                let factor = constants.stress.mul(w).mul(volumes);
+                force = self.stress(&work.surface[j], d, (factor, calm), force);
             }
             if TENSION == COLOR {
                 // ∇W_poly6 and ∇²W_poly6 (eq. 16, 17) without their factors.
@@ -485,9 +531,8 @@ impl<'a, L: Lanes> Sums<'a, L> {
                 for a in 0..3 {
                     color[a] = d[a].mul_add(g, color[a]);
                 }
-                color[3] = volume.mul(w).mul_add(L::splat(3.0).sub(r2.mul(L::splat(7.0))), color[3]);
+                color[3] = volume.mul(w).mul_add(L::splat(3.0).sub(square(d).mul(L::splat(7.0))), color[3]);
             }
-            at += L::N;
         }
         (self.force, self.color) = (force, color);
     }
@@ -496,18 +541,9 @@ impl<'a, L: Lanes> Sums<'a, L> {
     /// (|n_i| + |n_j|) `calm` d. A surface's own
     /// n does not feel its own Π, so nothing is left of it where the kernel reaches into the air.
     #[inline(always)]
-    fn stress(
-        &self,
-        surfaces: &More<4>,
-        at: usize,
-        d: [L; 3],
-        (factor, calm): (L, L),
-        mut force: [L; 3],
-    ) -> [L; 3] {
-        let own = self.surface;
-        let other: [L; 4] =
-            [surfaces.column(0, at), surfaces.column(1, at), surfaces.column(2, at), surfaces.column(3, at)];
-        let own = [L::splat(own[0]), L::splat(own[1]), L::splat(own[2]), L::splat(own[3])];
+    fn stress(&self, other: &[f32; 4], d: [L; 3], (factor, calm): (L, L), mut force: [L; 3]) -> [L; 3] {
+        let own = &self.surface;
+        let other = [L::splat(other[0]), L::splat(other[1]), L::splat(other[2]), L::splat(other[3])];
         let a = own[2].mul_add(d[2], own[1].mul_add(d[1], own[0].mul(d[0])));
         let b = other[2].mul_add(d[2], other[1].mul_add(d[1], other[0].mul(d[0])));
         let m = own[3].add(other[3]);
@@ -519,37 +555,39 @@ impl<'a, L: Lanes> Sums<'a, L> {
         force
     }
 
-    /// Means over both fluids of viscosity, damping and tension; only a fluid's own surface pulls.
+    /// The accelerations of the particles from number `first` on, which have these records.
     #[inline(always)]
-    fn mixed(&self, mixed: &More<5>, at: usize) -> (L, L, L, L) {
-        let half = L::splat(0.5);
-        let apart = mixed.column::<L>(0, at).sub(L::splat(self.own_fluid.into())).abs();
-        (
-            mixed.column::<L>(1, at).add(L::splat(self.own.viscosity)).mul(half),
-            mixed.column::<L>(2, at).add(L::splat(self.own.damping)).mul(half),
-            mixed.column::<L>(3, at).where_below(apart, half),
-            mixed.column::<L>(4, at).where_below(apart, half),
-        )
-    }
-
-    #[inline(always)]
-    fn acceleration<const TENSION: u8>(&self) -> [f32; 3] {
-        // (The sums of four particles at once, by axis, took longer.)
-        let [x, y, z, _] = L::sum4([self.force[0], self.force[1], self.force[2], L::splat(0.0)]);
-        let mut f = [x, y, z];
-        if TENSION == COLOR {
-            // -σ ∇²c n/|n| V (eq. 19), where |n| says that this is a surface.
-            let n = [self.color[0].sum(), self.color[1].sum(), self.color[2].sum()]
-                .map(|v| -self.c.color_gradient * v);
-            let length = (n[0] * n[0] + n[1] * n[1] + n[2] * n[2]).sqrt();
-            if length > self.c.color_threshold {
-                let laplacian = -self.c.color_laplacian * self.color[3].sum();
-                let scale = -self.own.tension * laplacian / length
-                    * self.record[VOLUME].abs()
-                    * self.c.spacing3 as f32;
-                f = std::array::from_fn(|a| n[a].mul_add(scale, f[a]));
+    fn accelerations<const TENSION: u8>(
+        &self,
+        c: &Forces,
+        fluid: &[u8],
+        records: &[Record],
+        first: usize,
+        out: &mut [[f32; 3]],
+    ) {
+        let [x, y, z] = lanes(self.force);
+        let color = lanes(self.color);
+        for (b, out) in out.iter_mut().enumerate() {
+            let own = &c.fluids[usize::from(fluid[first + b])];
+            let mut f = [x[b], y[b], z[b]];
+            if TENSION == COLOR {
+                // -σ ∇²c n/|n| V (eq. 19), where |n| says that this is a surface.
+                let n = [color[0][b], color[1][b], color[2][b]].map(|v| -c.color_gradient * v);
+                let length = (n[0] * n[0] + n[1] * n[1] + n[2] * n[2]).sqrt();
+                if length > c.color_threshold {
+                    let laplacian = -c.color_laplacian * color[3][b];
+                    let volume = records[b][VOLUME].abs() * c.spacing3 as f32;
+                    let scale = -own.tension * laplacian / length * volume;
+                    f = std::array::from_fn(|a| n[a].mul_add(scale, f[a]));
+                }
             }
+            *out = f.map(|v| v * own.per_mass);
         }
-        f.map(|v| v * self.own.per_mass)
     }
+}
+
+/// |d|².
+#[inline(always)]
+fn square<L: Lanes>(d: [L; 3]) -> L {
+    d[2].mul_add(d[2], d[1].mul_add(d[1], d[0].mul(d[0])))
 }

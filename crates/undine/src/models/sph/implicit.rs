@@ -19,9 +19,9 @@ use super::boundary::Boundary;
 use super::continuity::core_gradient;
 use super::crowd::Crowd;
 use super::force::Forces;
+use super::octet::OCTET;
 use super::work::{VOLUME, Work};
-use crate::neighbors::BUNCH;
-use crate::simd::{Lanes, widest};
+use crate::simd::{Lanes, eight};
 use crate::state::particles::{BLOCK, Particles};
 
 /// Rounds at most; what is left of the residual then is carried by the next step.
@@ -221,7 +221,7 @@ fn coefficients(
     fluid: &[u8],
     crowd: &mut Crowd,
 ) {
-    widest!(coefficients_in(
+    eight!(coefficients_in(
         rows: &mut Rows,
         block: usize,
         dt: f32,
@@ -249,7 +249,7 @@ fn coefficients_in<L: Lanes>(
     rows.index.clear();
     rows.k.clear();
     // The batches of a bunch come one after the other, but the neighbours of a particle must: they are gathered here.
-    let mut gathered: [(Vec<u32>, Vec<f32>); BUNCH] = Default::default();
+    let mut gathered: [(Vec<u32>, Vec<f32>); OCTET] = Default::default();
     let (mut i, mut batch) = (first, 0);
     while batch < found.batches() {
         let n = found.count(batch);
@@ -271,7 +271,7 @@ fn coefficients_in<L: Lanes>(
                     let r2 = d[2].mul_add(d[2], d[1].mul_add(d[1], d[0].mul(d[0])));
                     let w = one.sub(r2).max(zero);
                     let volume: L = crowd.column(VOLUME, at);
-                    let g = core_gradient(w, w.mul(w)).mul(own_volume.mul(volume.abs()));
+                    let g = core_gradient(w, w.mul(w), w.mul(w)).mul(own_volume.mul(volume.abs()));
                     let mut out = [0.0f32; 16];
                     // SAFETY: room for as many as any lanes.
                     unsafe { g.store(out.as_mut_ptr()) };

@@ -22,6 +22,7 @@ pub mod force;
 pub mod implicit;
 pub mod naive;
 pub mod normals;
+pub mod octet;
 mod packing;
 pub mod params;
 pub mod pressure;
@@ -41,7 +42,7 @@ use self::implicit::Implicit;
 use self::params::Params;
 use self::pressure::{PressureStep, StateEquation};
 use self::wall_kernels::WallKernels;
-use self::work::Work;
+use self::work::{MANY, Work};
 use super::{Around, Birth, Passes, Solver, StepLimit, Trouble};
 use crate::checkpoint::{CheckpointError, CheckpointReader, CheckpointWriter};
 use crate::frame::{Field, FieldData, Frame};
@@ -63,9 +64,6 @@ const SKIN: f64 = 0.1;
 
 /// Steps after which fluid in outflows is deleted.
 const PATIENCE: u32 = 4;
-
-/// Particles from which on their memory counts.
-const MANY: usize = 1 << 17;
 
 /// The SPH model.
 pub struct Sph {

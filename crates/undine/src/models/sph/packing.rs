@@ -10,8 +10,9 @@ use rayon::prelude::*;
 
 use super::Sph;
 use super::continuity::{Continuity, Rate, SURFACE};
-use super::crowd::{Gathered, Shared};
+use super::crowd::{Crowd, Shared};
 use super::force::Forces;
+use super::octet::Exact;
 
 use super::wall_kernels::WallAction;
 use super::work::PRESSURE;
@@ -66,20 +67,20 @@ impl Sph {
         let fluid = &p.fluid[..];
         let blocks =
             (p.x.par_chunks_mut(BLOCK), p.y.par_chunks_mut(BLOCK), p.z.par_chunks_mut(BLOCK)).into_par_iter();
-        let shifts = blocks.enumerate().map_init(Gathered::default, |gathered, (block, (x, y, z))| {
+        let shifts = blocks.enumerate().map_init(Crowd::default, |crowd, (block, (x, y, z))| {
             let first = block * BLOCK;
             let mut sums = [Rate::default(); BLOCK];
             let sums = &mut sums[..x.len()];
             if surfaces {
                 let mut found = Shared::default();
-                found.search_widest(work, grid, first, first + sums.len());
-                c.pairs(work, first, sums, found.look(), &mut gathered.crowd);
+                found.search_octets(work, grid, first, first + sums.len());
+                c.pairs(work, first, sums, found.look(), &mut Exact::default());
                 boundary.rates(block, sums, &mut [0; BLOCK][..sums.len()]);
             }
             let mut pushes = [[0.0; 3]; BLOCK];
             let pushes = &mut pushes[..x.len()];
-            forces.pairs(work, grid, fluid, first, pushes, (None, gathered));
-            boundary.forces(block, work, fluid, first, &forces, pushes, &mut gathered.crowd);
+            forces.pairs(work, grid, fluid, first, pushes, (None, None));
+            boundary.forces(block, work, fluid, first, &forces, pushes, crowd);
             let mut act = WallAction::default();
             let mut greatest = 0.0f64;
             for (k, rate) in sums.iter().enumerate() {

@@ -4,7 +4,8 @@ use rayon::prelude::*;
 
 use super::continuity::Totals;
 use super::crowd::Found;
-use crate::neighbors::{BUNCH, Candidates, Grid};
+use super::octet::Exact;
+use crate::neighbors::{Candidates, Grid};
 use crate::simd::Lanes;
 use crate::state::pages::Pages;
 use crate::state::particles::{BLOCK, Particles};
@@ -13,6 +14,9 @@ use crate::state::particles::{BLOCK, Particles};
 pub const PRESSURE: usize = 3;
 /// Slot of the volume, × Δ³; negative where the particle is at a surface (see [`Work::surface`]).
 pub const VOLUME: usize = 7;
+
+/// Particles from which on their memory counts.
+pub const MANY: usize = 1 << 17;
 
 /// All that the force pass needs of a neighbour, in one 32-byte load:
 /// x y z (units of h), pressure (Pa), velocity (m/s), volume (× Δ³).
@@ -36,6 +40,8 @@ pub struct Work {
     pub compression: Vec<f32>,
     /// Neighbours by block, as the density pass found them; empty where it keeps none.
     pub found: Found,
+    /// Those of them that count, by block, as the density pass saw them; empty where it keeps none.
+    pub exact: Vec<Exact>,
     /// Sums by block, of the continuity pass.
     pub totals: Vec<Totals>,
     n: usize,
@@ -107,15 +113,15 @@ impl Work {
     /// The next bunch of particles from i on, before `end`, and its candidates: how many there are and their
     /// coordinates, those of the last repeated.
     #[inline(always)]
-    pub fn bunch<L: Lanes>(
+    pub fn bunch<L: Lanes, const B: usize>(
         &self,
         grid: &Grid,
         i: usize,
         end: usize,
         out: &mut Candidates,
-    ) -> (usize, [[f32; 3]; BUNCH]) {
-        let n = grid.bunch(&self.x[i..end], &self.y[i..end], &self.z[i..end]);
-        let mut points = [[self.x[i], self.y[i], self.z[i]]; BUNCH];
+    ) -> (usize, [[f32; 3]; B]) {
+        let n = grid.bunch::<B>(&self.x[i..end], &self.y[i..end], &self.z[i..end]);
+        let mut points = [[self.x[i], self.y[i], self.z[i]]; B];
         for (k, point) in points.iter_mut().enumerate().skip(1) {
             let k = i + k.min(n - 1);
             *point = [self.x[k], self.y[k], self.z[k]];

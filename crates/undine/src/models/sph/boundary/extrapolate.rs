@@ -50,7 +50,18 @@ pub fn extrapolate(
     least: f32,
 ) {
     let Set {
-        position, touched, busy, face, velocity, acceleration, adhesion, work: own, fresh, wet, ..
+        position,
+        touched,
+        busy,
+        face,
+        velocity,
+        acceleration,
+        adhesion,
+        work: own,
+        fresh,
+        wet,
+        moves,
+        ..
     } = set;
     let gravity = gravity.as_vec3();
     let n = touched.len();
@@ -73,8 +84,10 @@ pub fn extrapolate(
         for (k, m) in means[..records.len()].iter_mut().enumerate() {
             m.wall = velocity[first + k];
         }
-        if *fresh {
+        if *fresh || *moves {
             seen.place([0, 1, 2].map(|a| &position[a][range.clone()]), grid);
+        }
+        if *fresh {
             seen.search(&wanted[..records.len()], grid, work);
         }
         sum(seen, work, crowd, (fluid, constants), heavy, &mut means);
@@ -185,7 +198,7 @@ impl<const MANY: bool, const EVOLVES: bool> Visit for Sum<'_, MANY, EVOLVES> {
             if EVOLVES {
                 let dv = [v[0].sub(wall[0]), v[1].sub(wall[1]), v[2].sub(wall[2])];
                 let closing = dv[2].mul_add(d[2], dv[1].mul_add(d[1], dv[0].mul(d[0])));
-                let g = core_gradient(w, w2).mul(volume.abs());
+                let g = core_gradient(w, w2, w2.mul(volume.abs()));
                 sums[11] = closing.mul_add(g, sums[11]);
             }
             sums[0] = sums[0].add(w3);

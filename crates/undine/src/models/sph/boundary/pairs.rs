@@ -94,7 +94,7 @@ impl Visit for Rates<'_> {
                 crowd.column::<L>(6, at).sub(v[2]),
             ];
             let closing = dv[2].mul_add(d[2], dv[1].mul_add(d[1], dv[0].mul(d[0])));
-            sums[0] = closing.mul_add(core_gradient(w, w2).mul(volume), sums[0]);
+            sums[0] = closing.mul_add(core_gradient(w, w2, w2.mul(volume)), sums[0]);
             let c = w.mul(volume);
             for a in 0..3 {
                 sums[1 + a] = d[a].mul_add(c, sums[1 + a]);
@@ -196,7 +196,7 @@ impl<const REPEL: bool> Visit for Push<'_, REPEL> {
             let (p_j, signed): (L, L) = (crowd.column(PRESSURE, at), crowd.column(VOLUME, at));
             let r2 = d[2].mul_add(d[2], d[1].mul_add(d[1], d[0].mul(d[0])));
             let w = one.sub(r2).max(zero);
-            let g = core_gradient(w, w.mul(w)).mul(own_volume.mul(signed.abs()));
+            let g = core_gradient(w, w.mul(w), w.mul(w)).mul(own_volume.mul(signed.abs()));
             let dv: [L; 3] = [
                 crowd.column::<L>(4, at).sub(v[0]),
                 crowd.column::<L>(5, at).sub(v[1]),
@@ -289,7 +289,7 @@ impl Visit for Hold<'_> {
             let mirrored = one.add(L::splat(2.0).sub(L::splat(2.0).sub(steep).max(zero)));
             // Fluid slips where volumes are negative.
             let volume = crowd.column::<L>(VOLUME, at).max(zero);
-            let k = core_gradient(w, w.mul(w)).mul(L::splat(mu)).mul(volume).mul(mirrored);
+            let k = core_gradient(w, w.mul(w), w.mul(w)).mul(L::splat(mu)).mul(volume).mul(mirrored);
             sum = sum.add(k);
             if self.set.moves {
                 let mut shares = [0.0; 16];

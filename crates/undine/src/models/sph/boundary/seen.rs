@@ -118,7 +118,7 @@ fn search_in<L: Lanes>(seen: &mut Seen, wanted: &[bool], grid: &Grid, other: &Wo
             count += 1;
         }
         grid.candidates_beside::<L>(low, high, &mut candidates);
-        if seen.found.find::<L>(other, &candidates, &points, count, grid.reach()) {
+        if seen.found.find::<L, BUNCH>(other, &candidates, &points, count, grid.reach()) {
             seen.bunches.push(Bunch { first: i, count, end: seen.found.batches() });
         }
         i += count;
