@@ -16,7 +16,7 @@ use super::lattice::Lattice;
 use super::lattice::wide::Wide;
 use super::lattice::{Plain, Read, beside};
 use super::layout::Layout;
-use super::solids::shape::Shape;
+use super::solids::shape::{REACH, Shape};
 use super::transfer::velocity_at;
 use crate::models::Birth;
 use crate::state::markers::{BLOCK, Markers, Order};
@@ -32,8 +32,6 @@ const PLANES: usize = 8;
 const UNKNOWN: f32 = -1e6;
 /// How fast the distance of a body, as counts of hat functions give it, may fall at most, per length.
 const STEEP: f32 = 2.0;
-/// Distances of bodies are looked at up to so many cells.
-const BESIDE: f32 = 1.5;
 /// Farthest from the marker it is put back to, × distance of markers that carry.
 const BACK: f32 = 0.2;
 
@@ -213,24 +211,19 @@ impl Seen {
             }
         }
         if flow.cuts.has_bodies() {
-            between(layout, flow.cuts.corners(), f32::INFINITY, (j, k), &mut self.spare, &mut self.walls);
+            between(layout, flow.cuts.corners(), (j, k), &mut self.spare, &mut self.walls);
         }
         if let Some(shape) = sight.bodies {
-            let most = BESIDE * layout.longest() as f32;
-            between(layout, &shape.corners, most, (j, k), &mut self.spare, &mut self.bodies);
+            between(layout, &shape.corners, (j, k), &mut self.spare, &mut self.bodies);
+            // Beyond that there is none.
+            let reach = 0.999 * (REACH * layout.longest()) as f32;
+            self.bodies.iter_mut().filter(|d| **d > reach).for_each(|d| *d = f32::INFINITY);
         }
     }
 }
 
-/// What lies between the values of a field of corners, none taken for more than `most`, at the points of row (j, k).
-fn between(
-    layout: &Layout,
-    field: &[f32],
-    most: f32,
-    (j, k): (usize, usize),
-    spare: &mut [f32],
-    out: &mut [f32],
-) {
+/// What lies between the values of a field of corners at the points of row (j, k).
+fn between(layout: &Layout, field: &[f32], (j, k): (usize, usize), spare: &mut [f32], out: &mut [f32]) {
     // Corners are named as the cells they are the lowest of, and these are padded.
     let ends = |i: usize| i / 2 + 1..=i.div_ceil(2) + 1;
     spare.fill(0.0);
@@ -238,7 +231,7 @@ fn between(
         for z in ends(k) {
             let first = 1 + y * layout.stride[1] + z * layout.stride[2];
             for (sum, v) in spare.iter_mut().zip(&field[first..]) {
-                *sum += v.min(most);
+                *sum += v;
             }
         }
     }
