@@ -36,7 +36,7 @@ pub fn build_scene(file: &Reader, shapes: &ShapeBuilder) -> Scene {
         forces: file.tables("force").iter().map(build_force).collect(),
         probes: build_probes(&file.tables("probe"), &fluids, &solids),
         events: Vec::new(),
-        surface: build_surface(&file.table("surface")),
+        surface: build_surface(&file.table("surface"), model.kind),
         volume: file.maybe_table("volume").map(|volume| volume::build_volume(&volume)),
         camera: file.maybe_table("camera").map(|camera| build_camera(&camera)),
         backdrop: None,
@@ -520,9 +520,11 @@ fn build_probes(entries: &[Reader], fluids: &[Fluid], solids: &[Solid]) -> Vec<P
     entries.iter().zip(names).map(build).collect()
 }
 
-fn build_surface(surface: &Reader) -> Surface {
+fn build_surface(surface: &Reader, model: ModelKind) -> Surface {
     let method = SurfaceMethod::from_name(surface.text("method")).unwrap_or_default();
-    Surface { method, cell: surface.number("cell") }
+    // Markers show what the grid knows, and that is no finer than they lie.
+    let usual = if model == ModelKind::Mac { 1.0 } else { 0.5 };
+    Surface { method, cell: surface.maybe_number("cell").unwrap_or(usual) }
 }
 
 fn build_camera(camera: &Reader) -> Camera {

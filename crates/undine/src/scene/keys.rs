@@ -59,7 +59,7 @@ pub static SCENE: Table = Table {
         key("probe", Kind::Tables(&PROBE, 1000), Absent("none"), "",
             "Measurements, written to `probes.csv` each frame."),
         key("event", Kind::Tables(&EVENT, 1_000_000), Absent("none"), "", "Timed input."),
-        key("surface", Kind::Table(&SURFACE), Absent("anisotropic at half the spacing"), "",
+        key("surface", Kind::Table(&SURFACE), Absent("anisotropic at half the spacing, of markers on a grid at their spacing"), "",
             "How the surface is built."),
         key("volume", Kind::Table(&VOLUME), Absent("pictures show the surface"), "",
             "Draws the fluid as a volume instead of a surface, and how. See `docs/volumes.md`."),
@@ -485,7 +485,7 @@ static SURFACE: Table = Table {
     keys: &[
         key("method", Choice(&super::SurfaceMethod::NAMES), Word("anisotropic"), "",
             "Isofunction. `anisotropic` looks best; `color-field` is the fastest. See `docs/surfaces.md`."),
-        key("cell", Number(range(0.05, 10.0)), Num(0.5), "× spacing",
+        key("cell", Number(range(0.05, 10.0)), Absent("0.5, with `mac` 1"), "× spacing",
             "Cell edge. Raising it coarsens the surface and costs less."),
     ],
     groups: &[],

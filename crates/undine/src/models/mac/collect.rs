@@ -3,9 +3,9 @@
 use rayon::prelude::*;
 
 use super::cuts::Cuts;
-use super::extrapolate::{pad, spread};
+use super::extrapolate::pad;
 use super::transfer::{Deposit, sum_property};
-use super::{LEAST_MASS, Mac};
+use super::{LEAST_MASS, Mac, each_plane};
 use crate::scene::Convection;
 use crate::state::markers::{Markers, Order};
 
@@ -34,31 +34,37 @@ impl Mac {
         }
         if carried {
             let faces = &deposit.faces;
-            self.known.find(layout, cuts, |a, i| faces[a][i][1] > LEAST_MASS);
+            self.known.find(layout, cuts, |a, first, row| {
+                for (k, face) in row.iter_mut().zip(&faces[a][first..]) {
+                    *k = face[1] > LEAST_MASS;
+                }
+            });
             let known = &self.known;
-            for a in 0..3 {
-                self.u[a].par_iter_mut().enumerate().with_min_len(4096).for_each(|(i, u)| {
-                    let [momentum, mass] = faces[a][i];
-                    *u = if known.0[a][i] && mass > LEAST_MASS && cuts.open[a][i] > 0.0 {
-                        momentum / mass
-                    } else {
-                        0.0
-                    };
-                });
-            }
+            each_plane(layout, &mut self.u, |a, at, u| {
+                let (faces, known, open) = (&faces[a][at..], &known.0[a][at..], &cuts.open[a][at..]);
+                for (((u, face), known), open) in u.iter_mut().zip(faces).zip(known).zip(open) {
+                    let [momentum, mass] = *face;
+                    // Closed sides of the domain are known too.
+                    *u = if *known & (mass > LEAST_MASS) & (*open > 0.0) { momentum / mass } else { 0.0 };
+                }
+            });
         } else {
             self.take_fresh(cuts, &density);
             let (layout, cells) = (&self.layout, &self.deposit.cells);
-            self.known.find(layout, cuts, |a, i| cells[i] > 0.0 || cells[i - layout.stride[a]] > 0.0);
+            self.known.find(layout, cuts, |a, first, row| {
+                let (low, high) = (&cells[first - layout.stride[a]..], &cells[first..]);
+                for ((k, low), high) in row.iter_mut().zip(low).zip(high) {
+                    *k = (*low > 0.0) | (*high > 0.0);
+                }
+            });
         }
         // Faces of wet cells that no marker reached.
         if carried {
-            spread(&self.layout, &self.known, &mut self.u, 2);
+            self.fringe.find(&self.layout, &self.known, 2);
+            self.fringe.fill(&self.layout, &mut self.u, 2);
         }
         pad(&self.layout, cuts, &mut self.u);
-        for (before, u) in self.before.iter_mut().zip(&self.u) {
-            before.clone_from(u);
-        }
+        self.before.par_iter_mut().zip(&self.u).for_each(|(before, u)| before.clone_from(u));
     }
 
     /// Velocities of new markers, which the grid does not know yet (semi-Lagrangian).

@@ -10,7 +10,7 @@ use super::cuts::Cuts;
 use super::lattice::wide::Wide;
 use super::lattice::{Lattice, Plain, Read};
 use super::layout::Layout;
-use super::transfer::{Faces, velocity_at};
+use super::transfer::{Faces, corner_value_at, velocity_at};
 use crate::scene::Convection;
 use crate::state::markers::{Markers, Order};
 use crate::walls::Walls;
@@ -120,6 +120,8 @@ pub(super) struct Reach {
     pub middle: [usize; 2],
     /// Markers of cells whose corners are farther from bodies than this, m, do not touch them.
     pub near: f32,
+    /// Farthest way along an axis, cells.
+    pub most: f32,
 }
 
 /// Distance of the corners of a cell from a body, m, from which on a marker in it that goes as far as `way`, m, cannot get there:
@@ -127,6 +129,13 @@ pub(super) struct Reach {
 #[inline(always)]
 pub(super) fn near_body(layout: &Layout, way: f32) -> f32 {
     1.8 * (way + layout.longest() as f32)
+}
+
+/// By how much, m, a distance between corners may be less than what lies between theirs: Σ w |x - corner| ≤ √(Σ w |x - corner|²), half a
+/// diagonal at most.
+#[inline(always)]
+pub(super) fn between_corners(layout: &Layout) -> f32 {
+    0.87 * layout.longest() as f32
 }
 
 /// Fields of a part.
@@ -191,7 +200,12 @@ impl Flow<'_> {
             if cells < self.layout.n[a] as f64 { cells as usize + 1 } else { self.layout.n[a] }
         };
         let fastest = self.drift.iter().map(|u| most(u)).fold(0.0, f32::max);
-        Reach { middle: [cells(1), cells(2)], near: near_body(self.layout, self.dt as f32 * fastest) }
+        let way = self.dt as f32 * fastest;
+        Reach {
+            middle: [cells(1), cells(2)],
+            near: near_body(self.layout, way),
+            most: way / self.layout.shortest() as f32,
+        }
     }
 
     fn carry_part(&self, fields: &mut Fields, carried: Carried, order: &Order, reach: Reach) -> Moved {
@@ -358,13 +372,16 @@ impl Flow<'_> {
     #[inline(always)]
     fn is_near_body(&self, at: &[f32; 3], to: &[f32; 3]) -> bool {
         let layout = self.layout;
-        let mut way = 0f32;
+        let (mut way, mut square) = (0f32, 0f32);
         let mut cell = [0; 3];
         for a in 0..3 {
-            way = way.max((to[a] - at[a]).abs() * layout.h[a] as f32);
+            let d = (to[a] - at[a]).abs() * layout.h[a] as f32;
+            (way, square) = (way.max(d), square + d * d);
             cell[a] = (at[a] as usize).min(layout.n[a] - 1);
         }
+        // Not so written that what is no number would be far.
         self.cuts.clear[layout.at(cell)] < near_body(layout, way)
+            && !(corner_value_at(layout, self.cuts.corners(), at) > square.sqrt() + between_corners(layout))
     }
 
     #[cold]

@@ -95,6 +95,11 @@ impl Cuts {
         self.bodies
     }
 
+    /// Distance of the nearest body at the lowest corner of each cell, m, up to a few cells; empty without bodies.
+    pub fn corners(&self) -> &[f32] {
+        &self.corners
+    }
+
     /// Follows walls that move.
     pub fn follow(&mut self, layout: &Layout, walls: &Walls) {
         if self.moves {
@@ -139,7 +144,7 @@ impl Cuts {
         cuts.copy(self);
         cuts.bodies = true;
         if !self.bodies {
-            cuts.corners.resize(n, (REACH * layout.longest()) as f32);
+            cuts.corners.resize(n, f32::INFINITY);
             cuts.speed.iter_mut().chain(&mut cuts.distance).for_each(|field| field.resize(n, 0.0));
             cuts.clear.resize(n, 0.0);
         }

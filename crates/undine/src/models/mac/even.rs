@@ -6,7 +6,8 @@
 use rayon::prelude::*;
 
 use super::cuts::Cuts;
-use super::extrapolate::{Known, cover, pad, spread};
+use super::extrapolate::{cover, pad};
+use super::fringe::Fringe;
 use super::layout::Layout;
 use super::liquid::Liquid;
 use super::pressure::Pressure;
@@ -40,7 +41,7 @@ impl Even {
         layout: &Layout,
         cuts: &Cuts,
         liquid: &Liquid,
-        known: &Known,
+        fringe: &Fringe,
         pressure: &mut Pressure,
         layers: usize,
     ) -> bool {
@@ -48,10 +49,15 @@ impl Even {
         self.wanted.resize(nx * ny * nz, 0.0);
         let greatest = self.wanted.par_chunks_mut(nx * ny).enumerate().map(|(z, wanted)| {
             let mut greatest = 0f32;
-            for (c, wanted) in wanted.iter_mut().enumerate() {
-                let i = layout.at([c % nx, c / nx, z]);
-                *wanted = error(layout, cuts, liquid, i);
-                greatest = greatest.max(wanted.abs());
+            for (y, row) in wanted.chunks_exact_mut(nx).enumerate() {
+                let first = layout.at([0, y, z]);
+                row.fill(0.0);
+                if liquid.wet[first..first + nx].contains(&true) {
+                    for (x, wanted) in row.iter_mut().enumerate() {
+                        *wanted = error(layout, cuts, liquid, first + x);
+                        greatest = greatest.max(wanted.abs());
+                    }
+                }
             }
             greatest
         });
@@ -66,7 +72,7 @@ impl Even {
         }
         let report = pressure.displace(layout, cuts, liquid, &self.wanted, &mut self.q, &mut self.shift);
         self.iterations = report.iterations;
-        spread(layout, known, &mut self.shift, layers);
+        fringe.fill(layout, &mut self.shift, layers);
         still(cuts, &mut self.shift);
         pad(layout, cuts, &mut self.shift);
         true
@@ -125,17 +131,21 @@ pub fn transplant(
 ) -> usize {
     let [nx, ny, nz] = layout.n;
     let count = |c: usize| (order.start[c + 1] - order.start[c]) as usize;
-    let dry: Vec<usize> = (0..nx * ny * nz)
+    let dry: Vec<usize> = (0..ny * nz)
         .into_par_iter()
-        .with_min_len(4096)
-        .filter(|&c| {
+        .with_min_len(64)
+        .flat_map_iter(|row| {
+            let first = layout.at([0, row % ny, row / ny]);
             // Cut cells hold less anyway.
-            count(c) * 4 < each && {
-                let i = layout.at([c % nx, c / nx % ny, c / (nx * ny)]);
+            let is_dry = move |x: &usize| {
+                let i = first + x;
                 liquid.wet[i]
+                    && count(row * nx + x) * 4 < each
                     && cuts.volume[i] >= 1.0
                     && layout.stride.iter().all(|s| liquid.wet[i - s] && liquid.wet[i + s])
-            }
+            };
+            let cells = if liquid.wet[first..first + nx].contains(&true) { 0..nx } else { 0..0 };
+            cells.filter(is_dry).map(move |x| row * nx + x)
         })
         .collect();
     if dry.is_empty() {
@@ -173,9 +183,9 @@ pub fn transplant(
     moved
 }
 
-/// Fills air and walls of a velocity field that is known at some faces.
-pub fn complete(layout: &Layout, cuts: &Cuts, known: &Known, u: &mut Faces, layers: usize) {
-    spread(layout, known, u, layers);
+/// Fills air and walls of a velocity field that is known at some faces and wanted in so many layers around them.
+pub fn complete(layout: &Layout, cuts: &Cuts, fringe: &Fringe, u: &mut Faces, layers: usize) {
+    fringe.fill(layout, u, layers);
     pad(layout, cuts, u);
     cover(layout, cuts, u);
     pad(layout, cuts, u);

@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::cuts::{Behind, Cuts};
+use super::fringe::Fringe;
 use super::layout::Layout;
 use super::liquid::Liquid;
 use super::transfer::{Faces, velocity_at};
@@ -12,9 +13,10 @@ use super::transfer::{Faces, velocity_at};
 pub struct Known(pub [Vec<bool>; 3]);
 
 impl Known {
-    /// Faces at which `has` holds (of axis and number), and closed sides of the domain, which stand still.
-    pub fn find(&mut self, layout: &Layout, cuts: &Cuts, has: impl Fn(usize, usize) -> bool + Sync) {
-        for (a, known) in self.0.iter_mut().enumerate() {
+    /// Faces that `has` tells of, given their axis, the number of the first of a row and a place for each of the row; and closed sides
+    /// of the domain, which stand still.
+    pub fn find(&mut self, layout: &Layout, cuts: &Cuts, has: impl Fn(usize, usize, &mut [bool]) + Sync) {
+        self.0.par_iter_mut().enumerate().for_each(|(a, known)| {
             known.resize(layout.len(), false);
             let rows = layout.face_rows(a);
             known.par_chunks_mut(layout.plane()).enumerate().for_each(|(plane, known)| {
@@ -24,8 +26,10 @@ impl Known {
                 }
                 for y in 0..rows[1] {
                     let first = layout.at([0, y, plane - 1]);
-                    for i in first..first + rows[0] {
-                        known[i - plane * layout.plane()] = cuts.open[a][i] > 0.0 && has(a, i);
+                    let row = &mut known[first - plane * layout.plane()..][..rows[0]];
+                    has(a, first, row);
+                    for (k, open) in row.iter_mut().zip(&cuts.open[a][first..]) {
+                        *k &= *open > 0.0;
                     }
                 }
             });
@@ -37,98 +41,24 @@ impl Known {
                 }
             }
             layout.wrap(known);
-        }
+        });
     }
 
-    /// Open faces beside a wet cell.
+    /// Of a row of faces those beside a wet cell.
     #[inline(always)]
-    pub fn beside(liquid: &Liquid, layout: &Layout, a: usize, i: usize) -> bool {
-        liquid.wet[i] || liquid.wet[i - layout.stride[a]]
+    pub fn beside(liquid: &Liquid, layout: &Layout, a: usize, first: usize, row: &mut [bool]) {
+        let (low, high) = (&liquid.wet[first - layout.stride[a]..], &liquid.wet[first..]);
+        for ((k, low), high) in row.iter_mut().zip(low).zip(high) {
+            *k = *low | *high;
+        }
     }
 }
 
 /// Spreads known values by `layers` layers: each unknown face beside known ones gets their mean.
 pub fn spread(layout: &Layout, known: &Known, u: &mut Faces, layers: usize) {
-    u.par_iter_mut().enumerate().for_each(|(a, u)| {
-        let rows = layout.face_rows(a);
-        let mut known = known.0[a].clone();
-        let mut edge = edge(layout, rows, &known);
-        // Faces of the domain; of padding only what wraps around has values here.
-        let mut own = vec![false; known.len()];
-        for row in 0..rows[1] * rows[2] {
-            let first = layout.at([0, row % rows[1], row / rows[1]]);
-            own[first..first + rows[0]].fill(true);
-        }
-        for layer in 0..layers {
-            let found: Vec<f32> = edge.iter().map(|&i| mean_beside(layout, &known, u, i as usize)).collect();
-            for (&i, v) in edge.iter().zip(found) {
-                u[i as usize] = v;
-                known[i as usize] = true;
-            }
-            if edge.is_empty() || layer + 1 == layers {
-                break;
-            }
-            if layout.periodic != [false; 3] {
-                layout.wrap(u);
-                layout.wrap(&mut known);
-                edge = self::edge(layout, rows, &known);
-                continue;
-            }
-            // The next layer lies beside this one.
-            let last = std::mem::take(&mut edge);
-            for i in last {
-                for s in layout.stride {
-                    for j in [i as usize - s, i as usize + s] {
-                        if own.get(j) == Some(&true) && !known[j] {
-                            own[j] = false;
-                            edge.push(j as u32);
-                        }
-                    }
-                }
-            }
-        }
-        layout.wrap(u);
-    });
-}
-
-/// Unknown faces beside known ones.
-fn edge(layout: &Layout, rows: [usize; 3], known: &[bool]) -> Vec<u32> {
-    let mut edge = Vec::new();
-    let nothing = vec![false; rows[0]];
-    let mut beside = nothing.clone();
-    let [_, sy, sz] = layout.stride;
-    for row in 0..rows[1] * rows[2] {
-        let first = layout.at([0, row % rows[1], row / rows[1]]);
-        // Behind the last layer there is nothing.
-        let of = |from: usize| known.get(from..from + rows[0]).unwrap_or(&nothing);
-        let (here, left, right) = (of(first), of(first - 1), of(first + 1));
-        let (below, above, before, behind) = (of(first - sy), of(first + sy), of(first - sz), of(first + sz));
-        let mut any = false;
-        for (i, beside) in beside.iter_mut().enumerate() {
-            let known = left[i] | right[i] | below[i] | above[i] | before[i] | behind[i];
-            *beside = known & !here[i];
-            any |= *beside;
-        }
-        if any {
-            edge.extend((0..rows[0]).filter(|i| beside[*i]).map(|i| (first + i) as u32));
-        }
-    }
-    edge
-}
-
-/// Mean of the known faces beside a face.
-#[inline(always)]
-fn mean_beside(layout: &Layout, known: &[bool], u: &[f32], i: usize) -> f32 {
-    let (mut sum, mut count) = (0.0, 0);
-    for s in layout.stride {
-        for j in [i - s, i + s] {
-            if known.get(j) == Some(&true) {
-                sum += u[j];
-                count += 1;
-            }
-        }
-    }
-    sum / count as f32
+    let mut fringe = Fringe::default();
+    fringe.find(layout, known, layers);
+    fringe.fill(layout, u, layers);
 }
 
 /// Faces inside bodies: along walls that slip the wall's normal velocity and the fluid's tangential one, in walls that stick
@@ -169,7 +99,7 @@ pub fn cover(layout: &Layout, cuts: &Cuts, u: &mut Faces) {
 
 /// Fills the padding: what wraps around, and beyond walls and open sides.
 pub fn pad(layout: &Layout, cuts: &Cuts, u: &mut Faces) {
-    for (a, u) in u.iter_mut().enumerate() {
+    u.par_iter_mut().enumerate().for_each(|(a, u)| {
         for b in (0..3).filter(|b| !layout.periodic[*b]) {
             if a == b {
                 continue;
@@ -183,5 +113,5 @@ pub fn pad(layout: &Layout, cuts: &Cuts, u: &mut Faces) {
             }
         }
         layout.wrap(u);
-    }
+    });
 }

@@ -37,9 +37,9 @@ impl Liquid {
     /// Whether there is no air in the open.
     pub fn is_closed(&self, layout: &Layout, cuts: &Cuts) -> bool {
         let [nx, ny, nz] = layout.n;
-        (0..nx * ny * nz).into_par_iter().with_min_len(4096).all(|c| {
-            let i = layout.at([c % nx, c / nx % ny, c / nx / ny]);
-            self.wet[i] || cuts.volume[i] < 0.5
+        (0..ny * nz).into_par_iter().with_min_len(64).all(|row| {
+            let first = layout.at([0, row % ny, row / ny]);
+            (first..first + nx).all(|i| self.wet[i] || cuts.volume[i] < 0.5)
         })
     }
 
@@ -52,12 +52,22 @@ impl Liquid {
         for lightness in &mut self.lightness {
             lightness.resize(n, 1.0);
         }
-        let each = (self.fill.par_iter_mut(), self.depth.par_iter_mut(), self.wet.par_iter_mut());
-        each.into_par_iter().enumerate().with_min_len(4096).for_each(|(i, (fill, depth, wet))| {
-            let open = cuts.hat[i];
-            *fill = if open > LEAST_OPEN { counts[i] / (full * open) } else { 0.0 };
-            *depth = depth_of(*fill);
-            *wet = *depth >= 0.0 && cuts.volume[i] > 0.0;
+        let plane = layout.plane();
+        let each = (
+            self.fill.par_chunks_mut(plane),
+            self.depth.par_chunks_mut(plane),
+            self.wet.par_chunks_mut(plane),
+        );
+        each.into_par_iter().enumerate().for_each(|(z, (fill, depth, wet))| {
+            let at = z * plane;
+            let walls = counts[at..].iter().zip(&cuts.hat[at..]).zip(&cuts.volume[at..]);
+            for (((fill, depth), wet), ((count, open), volume)) in
+                fill.iter_mut().zip(depth).zip(wet).zip(walls)
+            {
+                *fill = if *open > LEAST_OPEN { count / (full * open) } else { 0.0 };
+                *depth = depth_of(*fill);
+                *wet = (*depth >= 0.0) & (*volume > 0.0);
+            }
         });
         self.dry_padding(layout);
         self.close_holes(layout, cuts);
@@ -87,9 +97,13 @@ impl Liquid {
         let cut = |i: usize| cuts.volume[i] < 1.0;
         let holes: Vec<usize> = (0..ny * nz)
             .into_par_iter()
+            .with_min_len(64)
             .flat_map_iter(|row| {
                 let first = layout.at([0, row % ny, row / ny]);
-                (first..first + nx).filter(|&i| {
+                let beside = |at: usize| wet[at..at + nx].contains(&true);
+                let [_, sy, sz] = layout.stride;
+                let near = [first, first - sy, first + sy, first - sz, first + sz].into_iter().any(beside);
+                (first..if near { first + nx } else { first }).filter(|&i| {
                     !wet[i]
                         && cuts.volume[i] > 0.0
                         && (0..3).all(|a| {

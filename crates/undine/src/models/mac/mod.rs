@@ -21,6 +21,7 @@ pub mod cuts;
 pub mod even;
 pub mod extrapolate;
 mod forces;
+pub mod fringe;
 mod keep;
 pub mod lattice;
 pub mod layout;
@@ -43,7 +44,8 @@ use rayon::prelude::*;
 use self::convect::{Flow, Moved};
 use self::cuts::Cuts;
 use self::even::{Even, complete, transplant};
-use self::extrapolate::{Known, spread};
+use self::extrapolate::Known;
+use self::fringe::Fringe;
 use self::layout::Layout;
 use self::liquid::Liquid;
 use self::population::keep_inside;
@@ -132,6 +134,7 @@ pub struct Mac {
     /// As of before forces and pressure.
     before: Faces,
     known: Known,
+    fringe: Fringe,
     /// By how much the last step changed known velocities, m/s.
     gain: Faces,
     pressure: Pressure,
@@ -192,6 +195,7 @@ impl Mac {
             u: zeros(),
             before: zeros(),
             known: Known::default(),
+            fringe: Fringe::default(),
             gain: zeros(),
             pressure: Pressure::new(&layout),
             viscosity: Viscosity::default(),
@@ -301,39 +305,53 @@ impl Mac {
     /// off they fly.
     fn complete(&mut self, cuts: &Cuts) {
         let layers = self.layers();
-        let Mac { layout, liquid, u, before, known, gain, deposit, convection, .. } = self;
-        known.find(layout, cuts, |a, i| Known::beside(liquid, layout, a, i));
-        for a in 0..3 {
-            gain[a]
-                .par_iter_mut()
-                .enumerate()
-                .with_min_len(4096)
-                .for_each(|(i, g)| *g = u[a][i] - before[a][i]);
-        }
-        spread(layout, known, gain, ABOVE);
+        let Mac { layout, liquid, u, before, known, fringe, gain, deposit, convection, .. } = self;
+        known.find(layout, cuts, |a, first, row| Known::beside(liquid, layout, a, first, row));
+        each_plane(layout, gain, |a, at, gain| {
+            for ((g, u), before) in gain.iter_mut().zip(&u[a][at..]).zip(&before[a][at..]) {
+                *g = u - before;
+            }
+        });
+        fringe.find(layout, known, ABOVE);
+        fringe.fill(layout, gain, ABOVE);
         let (faces, cells) = (&deposit.faces, &deposit.cells);
         let carried = *convection != Convection::SemiLagrangian;
-        let holds = |a: usize, i: usize| {
+        // Beside markers.
+        let holds = |a: usize, first: usize, row: &mut [bool]| {
             if carried {
-                faces[a][i][1] > LEAST_MASS
+                for (k, face) in row.iter_mut().zip(&faces[a][first..]) {
+                    *k |= face[1] > LEAST_MASS;
+                }
             } else {
-                cells[i] > 0.0 || cells[i - layout.stride[a]] > 0.0
+                let (low, high) = (&cells[first - layout.stride[a]..], &cells[first..]);
+                for ((k, low), high) in row.iter_mut().zip(low).zip(high) {
+                    *k |= (*low > 0.0) | (*high > 0.0);
+                }
             }
         };
-        for a in 0..3 {
-            let s = layout.stride[a];
-            let each = u[a].par_iter_mut().enumerate().skip(s).with_min_len(4096);
-            each.for_each(|(i, u)| {
-                if !known.0[a][i] && cuts.open[a][i] > 0.0 && holds(a, i) {
-                    *u = before[a][i] + gain[a][i];
+        each_plane(layout, u, |a, at, u| {
+            if at < layout.stride[a] {
+                return;
+            }
+            let mut held = vec![false; u.len()];
+            holds(a, at, &mut held);
+            let (known, open) = (&known.0[a][at..], &cuts.open[a][at..]);
+            let (before, gain) = (&before[a][at..], &gain[a][at..]);
+            for i in 0..u.len() {
+                if held[i] & !known[i] & (open[i] > 0.0) {
+                    u[i] = before[i] + gain[i];
                 }
-            });
-        }
-        known.find(layout, cuts, |a, i| Known::beside(liquid, layout, a, i) || holds(a, i));
-        complete(layout, cuts, known, u, layers);
+            }
+        });
+        known.find(layout, cuts, |a, first, row| {
+            Known::beside(liquid, layout, a, first, row);
+            holds(a, first, row);
+        });
+        fringe.find(layout, known, layers);
+        complete(layout, cuts, fringe, u, layers);
         if *convection == Convection::Flip {
             // Markers see the old and the new field at the same places.
-            complete(layout, cuts, known, before, 2);
+            complete(layout, cuts, fringe, before, 2);
         }
     }
 
@@ -416,6 +434,66 @@ impl Solver for Mac {
     }
 
     fn step(&mut self, dt: f64, around: &Around, passes: &mut Passes) -> Result<(), Trouble> {
+        // From within a worker thread: each of the many short parallel loops would else wake one and wait for it.
+        rayon::scope(|_| self.advance(dt, around, passes))
+    }
+
+    fn refresh(&mut self, around: &Around, passes: &mut Passes) {
+        rayon::scope(|_| self.begin(around, passes));
+    }
+
+    fn insert(&mut self, births: &[Birth]) -> usize {
+        self.add(births)
+    }
+
+    fn occupied(&self, place: DVec3, distance: f64) -> bool {
+        self.is_occupied(place, distance)
+    }
+
+    fn remove(&mut self, region: &(dyn Fn(DVec3) -> bool + Sync)) -> usize {
+        self.delete(region)
+    }
+
+    fn len(&self) -> usize {
+        self.asked_for().0.len()
+    }
+
+    fn frame(&self, around: &Around) -> Frame {
+        rayon::scope(|_| self.show(around))
+    }
+
+    fn set_fluid(&mut self, fluid: usize, key: &str, value: f64) -> bool {
+        match (self.fluids.get_mut(fluid), key) {
+            (Some(f), "viscosity") => f.viscosity = value,
+            _ => return false,
+        }
+        true
+    }
+
+    fn forces_on_solids(&self) -> Option<&[DVec3]> {
+        match (&self.immersed, &self.elastic) {
+            (Some(immersed), _) => Some(&immersed.forces),
+            (None, Some((_, forces))) => Some(forces),
+            _ => None,
+        }
+    }
+
+    fn diagnostics(&self) -> Vec<(&'static str, f64)> {
+        self.numbers()
+    }
+
+    fn save(&self, out: &mut CheckpointWriter) -> std::io::Result<()> {
+        self.write(out)
+    }
+
+    fn load(&mut self, from: &mut CheckpointReader) -> Result<(), CheckpointError> {
+        self.read(from)
+    }
+}
+
+impl Mac {
+    /// One step, as a list of passes.
+    fn advance(&mut self, dt: f64, around: &Around, passes: &mut Passes) -> Result<(), Trouble> {
         // Leap-frog: velocities belong to the middle of steps, so that forces act from middle to middle.
         let kick = 0.5 * (self.last + dt);
         let energy = self.spent.map(|_| self.energy(around));
@@ -437,12 +515,12 @@ impl Solver for Mac {
         self.return_remainder(&cuts, around, kick, dt);
         let evened = passes.time("even", || {
             let layers = self.layers();
-            let Mac { even, layout, liquid, known, pressure, immersed, .. } = self;
+            let Mac { even, layout, liquid, fringe, pressure, immersed, .. } = self;
             if immersed.as_ref().is_some_and(|i| i.shape.mobility().is_some()) {
                 // Markers that make room do not move bodies.
                 pressure.assemble(layout, &cuts, liquid, None);
             }
-            let evened = even.find(layout, &cuts, liquid, known, pressure, layers);
+            let evened = even.find(layout, &cuts, liquid, fringe, pressure, layers);
             if evened {
                 even.add(layout, &self.u, dt);
             }
@@ -478,7 +556,8 @@ impl Solver for Mac {
         Ok(())
     }
 
-    fn refresh(&mut self, around: &Around, passes: &mut Passes) {
+    /// Finds the pressure at the start by a trial step.
+    fn begin(&mut self, around: &Around, passes: &mut Passes) {
         self.follow_walls(around);
         let Some(mut cuts) = self.cuts.take() else { return };
         passes.time("sort", || self.sort());
@@ -500,66 +579,29 @@ impl Solver for Mac {
         self.u = start;
         if self.convection == Convection::SemiLagrangian {
             let layers = self.layers();
-            complete(&self.layout, &cuts, &self.known, &mut self.u, layers);
+            self.fringe.find(&self.layout, &self.known, layers);
+            complete(&self.layout, &cuts, &self.fringe, &mut self.u, layers);
         }
         self.cuts = Some(cuts);
         self.find_order();
     }
 
-    fn insert(&mut self, births: &[Birth]) -> usize {
-        self.add(births)
-    }
-
-    fn occupied(&self, place: DVec3, distance: f64) -> bool {
-        self.is_occupied(place, distance)
-    }
-
-    fn remove(&mut self, region: &(dyn Fn(DVec3) -> bool + Sync)) -> usize {
-        self.delete(region)
-    }
-
-    fn len(&self) -> usize {
-        self.asked_for().0.len()
-    }
-
-    fn frame(&self, around: &Around) -> Frame {
-        self.show(around)
-    }
-
-    fn set_fluid(&mut self, fluid: usize, key: &str, value: f64) -> bool {
-        match (self.fluids.get_mut(fluid), key) {
-            (Some(f), "viscosity") => f.viscosity = value,
-            _ => return false,
-        }
-        true
-    }
-
-    fn forces_on_solids(&self) -> Option<&[DVec3]> {
-        match (&self.immersed, &self.elastic) {
-            (Some(immersed), _) => Some(&immersed.forces),
-            (None, Some((_, forces))) => Some(forces),
-            _ => None,
-        }
-    }
-
-    fn diagnostics(&self) -> Vec<(&'static str, f64)> {
-        self.numbers()
-    }
-
-    fn save(&self, out: &mut CheckpointWriter) -> std::io::Result<()> {
-        self.write(out)
-    }
-
-    fn load(&mut self, from: &mut CheckpointReader) -> Result<(), CheckpointError> {
-        self.read(from)
-    }
-}
-
-impl Mac {
     /// The grid's velocities as they arrive with the flow (semi-Lagrangian).
     fn trace_back(&mut self, cuts: &Cuts, around: &Around, dt: f64) {
         let mut traced = std::mem::take(&mut self.before);
         self.flow(cuts, around, self.apart, dt, false).trace_back(&mut traced);
         self.before = std::mem::replace(&mut self.u, traced);
     }
+}
+
+/// Calls `work` with the axis, the number of the first face and the faces of each plane across z of a field.
+fn each_plane<T: Send>(
+    layout: &Layout,
+    field: &mut [Vec<T>; 3],
+    work: impl Fn(usize, usize, &mut [T]) + Sync,
+) {
+    let plane = layout.plane();
+    field.par_iter_mut().enumerate().for_each(|(a, field)| {
+        field.par_chunks_mut(plane).enumerate().for_each(|(z, part)| work(a, z * plane, part));
+    });
 }

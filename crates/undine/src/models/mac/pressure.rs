@@ -69,34 +69,20 @@ impl Pressure {
             diagonal.par_chunks_mut(plane),
         );
         planes.into_par_iter().enumerate().for_each(|(z, (px, py, pz, diagonal))| {
-            for c in 0..plane {
-                let i = layout.at([c % nx, c / nx, z]);
-                let mut plus = [0.0; 3];
-                let mut sum = 0.0;
-                if liquid.wet[i] {
-                    for a in 0..3 {
-                        let s = layout.stride[a];
-                        for (face, other) in [(i, i - s), (i + s, i + s)] {
-                            let own = lattices.map_or(0.0, |l| l[a][face]);
-                            let k = (cuts.open[a][face] * liquid.lightness[a][face] + own) * inverse[a];
-                            if k == 0.0 {
-                                continue;
-                            }
-                            if liquid.wet[other] {
-                                sum += k;
-                                if other > i {
-                                    plus[a] = k;
-                                }
-                            } else {
-                                // Pressure on lattices goes on to the centre of the cell, not to the surface.
-                                let own = own * inverse[a];
-                                sum += (k - own) / liquid.share(i, other) + own;
-                            }
-                        }
+            for y in 0..ny {
+                let first = layout.at([0, y, z]);
+                let row = y * nx..(y + 1) * nx;
+                if !liquid.wet[first..first + nx].contains(&true) {
+                    for field in [&mut *px, &mut *py, &mut *pz, &mut *diagonal] {
+                        field[row.clone()].fill(0.0);
                     }
+                    continue;
                 }
-                diagonal[c] = sum;
-                (px[c], py[c], pz[c]) = (plus[0], plus[1], plus[2]);
+                for (i, c) in (first..first + nx).zip(row) {
+                    let (plus, sum) = equation(layout, cuts, liquid, lattices, inverse, i);
+                    diagonal[c] = sum;
+                    (px[c], py[c], pz[c]) = (plus[0], plus[1], plus[2]);
+                }
             }
         });
     }
@@ -191,33 +177,81 @@ impl Pressure {
     }
 }
 
+/// Couplings of a cell to its upper neighbours, and the diagonal.
+#[inline(always)]
+fn equation(
+    layout: &Layout,
+    cuts: &Cuts,
+    liquid: &Liquid,
+    lattices: Option<&[Vec<f32>; 3]>,
+    inverse: [f32; 3],
+    i: usize,
+) -> ([f32; 3], f32) {
+    let (mut plus, mut sum) = ([0.0; 3], 0.0);
+    if !liquid.wet[i] {
+        return (plus, sum);
+    }
+    for a in 0..3 {
+        let s = layout.stride[a];
+        for (face, other) in [(i, i - s), (i + s, i + s)] {
+            let own = lattices.map_or(0.0, |l| l[a][face]);
+            let k = (cuts.open[a][face] * liquid.lightness[a][face] + own) * inverse[a];
+            if k == 0.0 {
+                continue;
+            }
+            if liquid.wet[other] {
+                sum += k;
+                if other > i {
+                    plus[a] = k;
+                }
+            } else {
+                // Pressure on lattices goes on to the centre of the cell, not to the surface.
+                let own = own * inverse[a];
+                sum += (k - own) / liquid.share(i, other) + own;
+            }
+        }
+    }
+    (plus, sum)
+}
+
 /// Divergence of `u` in each wet cell, 1/s (no padding), and its greatest magnitude.
 pub fn divergence(layout: &Layout, cuts: &Cuts, liquid: &Liquid, u: &Faces, out: &mut [f32]) -> f64 {
     let [nx, ny, _] = layout.n;
     let inverse: [f32; 3] = layout.h.map(|h| (1.0 / h) as f32);
     let moving = cuts.has_bodies();
     let greatest = out.par_chunks_mut(nx * ny).enumerate().map(|(z, out)| {
-        let mut greatest = 0f32;
-        for (c, out) in out.iter_mut().enumerate() {
-            let i = layout.at([c % nx, c / nx, z]);
-            *out = 0.0;
-            if !liquid.wet[i] {
+        let mut greatest = 0u32;
+        for (y, out) in out.chunks_exact_mut(nx).enumerate() {
+            let first = layout.at([0, y, z]);
+            out.fill(0.0);
+            let wet = &liquid.wet[first..first + nx];
+            if !wet.contains(&true) {
                 continue;
             }
             for a in 0..3 {
-                let flow = |face: usize| {
-                    let open = cuts.open[a][face];
-                    let wall = if moving { (1.0 - open) * cuts.speed[a][face] } else { 0.0 };
-                    open * u[a][face] + wall
-                };
-                *out += (flow(i + layout.stride[a]) - flow(i)) * inverse[a];
+                let s = layout.stride[a];
+                let (open, next_open) = (&cuts.open[a][first..][..nx], &cuts.open[a][first + s..][..nx]);
+                let (u, next_u) = (&u[a][first..][..nx], &u[a][first + s..][..nx]);
+                for x in 0..nx {
+                    out[x] += (next_open[x] * next_u[x] - open[x] * u[x]) * inverse[a];
+                }
+                if moving {
+                    let (speed, next) = (&cuts.speed[a][first..][..nx], &cuts.speed[a][first + s..][..nx]);
+                    for x in 0..nx {
+                        let wall = (1.0 - next_open[x]) * next[x] - (1.0 - open[x]) * speed[x];
+                        out[x] += wall * inverse[a];
+                    }
+                }
             }
-            // Not f32::max, which loses what is no number.
-            greatest = if out.abs() <= greatest { greatest } else { out.abs() };
+            for (out, wet) in out.iter_mut().zip(wet) {
+                *out = if *wet { *out } else { 0.0 };
+                // As bits magnitudes have the same order, and what is no number comes last.
+                greatest = greatest.max(out.abs().to_bits());
+            }
         }
         greatest
     });
-    greatest.reduce(|| 0.0, |a, b| if b <= a { a } else { b }).into()
+    f32::from_bits(greatest.reduce(|| 0, u32::max)).into()
 }
 
 /// Rise of `p` over a face beside a wet cell, from its lower side to its upper; where one is air, over the way to the surface
@@ -255,25 +289,37 @@ pub(super) fn step_up(layout: &Layout, liquid: &Liquid, p: &[f32], a: usize, c: 
 
 /// Accelerates open faces beside wet cells by the gradient of `p`.
 pub(super) fn subtract_gradient(layout: &Layout, cuts: &Cuts, liquid: &Liquid, p: &[f32], u: &mut Faces) {
-    for (a, u) in u.iter_mut().enumerate() {
-        let s = layout.stride[a];
+    let [nx, ny, _] = layout.n;
+    u.par_iter_mut().enumerate().for_each(|(a, u)| {
+        let (s, below) = (layout.stride[a], [1, nx, nx * ny][a]);
         let inverse = (1.0 / layout.h[a]) as f32;
         let rows = layout.face_rows(a);
         u.par_chunks_mut(layout.plane()).enumerate().skip(1).take(rows[2]).for_each(|(plane, u)| {
             let z = plane - 1;
             for y in 0..rows[1] {
+                let first = layout.at([0, y, z]);
+                let (low, high) = (&liquid.wet[first - s..][..rows[0]], &liquid.wet[first..][..rows[0]]);
+                if !low.contains(&true) && !high.contains(&true) {
+                    continue;
+                }
+                let (open, light) = (&cuts.open[a][first..][..rows[0]], &liquid.lightness[a][first..]);
+                let u = &mut u[first - plane * layout.plane()..][..rows[0]];
+                let row = nx * (y + ny * z);
                 for x in 0..rows[0] {
-                    let i = layout.at([x, y, z]);
-                    let open = cuts.open[a][i];
-                    let (low, high) = (liquid.wet[i - s], liquid.wet[i]);
-                    if open == 0.0 || !(low || high) {
+                    if open[x] == 0.0 || !(low[x] | high[x]) {
                         continue;
                     }
-                    let rise = rise(layout, liquid, p, a, [x, y, z]);
-                    u[i - plane * layout.plane()] -= liquid.lightness[a][i] * rise * inverse;
+                    let here = x + row;
+                    // Amid the liquid, and not over the seam of a periodic axis.
+                    let rise = if low[x] & high[x] & ([x, y, z][a] > 0) {
+                        p[here] - p[here - below]
+                    } else {
+                        rise(layout, liquid, p, a, [x, y, z])
+                    };
+                    u[x] -= light[x] * rise * inverse;
                 }
             }
         });
         layout.wrap(u);
-    }
+    });
 }

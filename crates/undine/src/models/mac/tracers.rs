@@ -4,27 +4,34 @@
 //! stands for several and carries their velocity ([`condense`]), and all that the grid is told comes from them. The many
 //! have a place and nothing else, as in the paper, and move with the flow.
 
-use glam::Vec4;
+#[cfg(target_arch = "x86_64")]
+mod wide;
+
+use glam::{Vec3, Vec4};
 use rayon::prelude::*;
 
-use super::convect::{Flow, Reach, load, near_body, store};
+use super::convect::{Flow, Reach, between_corners, load, store};
 use super::lattice::Lattice;
 #[cfg(target_arch = "x86_64")]
 use super::lattice::wide::Wide;
 use super::lattice::{Plain, Read, beside};
 use super::layout::Layout;
-use super::solids::shape::Shape;
+use super::solids::shape::{REACH, Shape};
 use super::transfer::velocity_at;
 use crate::models::Birth;
 use crate::state::markers::{BLOCK, Markers, Order};
 
-/// Steps after which they are put in the order of cells again: for the cache's sake alone.
-const SORT: u32 = 8;
+/// They are put in the order of cells again when the fastest has gone so far, 1/64 cells, of which a step counts at most so many: for the
+/// cache's sake alone. A sort costs as much as three or four steps.
+const SORT: u32 = 128;
+const MOST_OF_STEP: f32 = 16.0;
 /// Planes of displacements that a thread finds at a time.
 const PLANES: usize = 8;
-/// Fourth component of a displacement where markers need care: at walls and bodies, and where no flow was found.
-const CARE: f32 = -1.0;
-const UNKNOWN: f32 = -1e3;
+/// Fourth component of a displacement where no flow was found. Elsewhere it is how far walls and bodies are beyond what a marker must be
+/// careful of, cells, from -1 to 1.
+const UNKNOWN: f32 = -1e6;
+/// How fast the distance of a body, as counts of hat functions give it, may fall at most, per length.
+const STEEP: f32 = 2.0;
 /// Farthest from the marker it is put back to, × distance of markers that carry.
 const BACK: f32 = 0.2;
 
@@ -35,7 +42,7 @@ pub struct Tracers {
     pub markers: Markers,
     /// Their order by cells, as of when it was last found.
     pub order: Order,
-    /// Steps since.
+    /// How far the fastest has gone since, 1/64 cells.
     pub age: u32,
     /// Whether the order is to be found after every step.
     pub always: bool,
@@ -99,6 +106,7 @@ impl Tracers {
     /// Moves them with the flow; says whether any left through an open side.
     pub fn follow(&mut self, flow: &Flow, sight: Sight) -> bool {
         let reach = flow.reach();
+        self.age += (64.0 * reach.most).clamp(1.0, MOST_OF_STEP) as u32;
         self.find_shift(flow, sight, reach);
         let Tracers { markers, shift, .. } = self;
         let blocks = markers.x.par_chunks_mut(BLOCK).zip(markers.id.par_chunks(BLOCK));
@@ -108,7 +116,7 @@ impl Tracers {
                 #[cfg(target_arch = "x86_64")]
                 if shift.is_wide() {
                     // SAFETY: the processor has the features.
-                    return unsafe { move_wide(flow, sight, shift, x, id) };
+                    return unsafe { wide::move_all(flow, sight, shift, x, id) };
                 }
                 move_with::<Plain>(flow, sight, shift, x, id)
             })
@@ -133,10 +141,10 @@ impl Tracers {
                     -around_y..ny as isize + around_y,
                     low - 1 - around_z..high + 1 + around_z,
                 );
-                let mut seen = vec![Seen::default(); layout.dims[0]];
+                let mut seen = Seen::new(layout);
                 for (r, row) in planes.chunks_exact_mut(nx).enumerate() {
                     let (j, k) = (r % ny, first + r / ny);
-                    look(flow, sight, j, k, &mut seen);
+                    seen.look(flow, sight, j, k);
                     #[cfg(target_arch = "x86_64")]
                     if drift.is_wide() {
                         // SAFETY: the processor has the features.
@@ -149,9 +157,8 @@ impl Tracers {
         );
     }
 
-    /// Takes note of a step, and finds the order again when it is time or `must` says so.
+    /// Finds the order again when it is time or `must` says so.
     pub fn rest(&mut self, layout: &Layout, must: bool) {
-        self.age += 1;
         if must || self.always || self.age >= SORT {
             self.sort(layout);
         }
@@ -162,47 +169,75 @@ impl Tracers {
         self.order.find(&self.markers.x, layout.n);
         self.order.apply(&mut self.markers);
         // They are in order now.
-        self.order.order.par_iter_mut().enumerate().with_min_len(4096).for_each(|(i, o)| *o = i as u32);
+        if self.always {
+            self.order.order.par_iter_mut().enumerate().with_min_len(4096).for_each(|(i, o)| *o = i as u32);
+        }
         self.age = 0;
     }
 }
 
-/// What is in a cell.
-#[derive(Clone, Copy, Default)]
+/// What is about the points of a row along x.
 struct Seen {
-    /// Whether markers that carry are about.
-    wet: bool,
-    /// Distance of its corners from walls and bodies, m.
-    clear: f32,
+    /// Whether markers that carry are about, by cells.
+    wet: Vec<bool>,
+    /// Distances of walls and of bodies, m, at corners of cells and then at points.
+    walls: Vec<f32>,
+    bodies: Vec<f32>,
+    spare: Vec<f32>,
 }
 
 impl Seen {
-    #[inline(always)]
-    fn and(self, o: Seen) -> Seen {
-        Seen { wet: self.wet | o.wet, clear: self.clear.min(o.clear) }
+    fn new(layout: &Layout) -> Self {
+        let points = vec![f32::INFINITY; 2 * layout.n[0] + 1];
+        Seen {
+            wet: vec![false; layout.dims[0]],
+            walls: points.clone(),
+            bodies: points,
+            spare: vec![0.0; layout.n[0] + 1],
+        }
     }
-}
 
-/// What is in the cells along a row of points.
-fn look(flow: &Flow, sight: Sight, j: usize, k: usize, seen: &mut [Seen]) {
-    let layout = flow.layout;
-    seen.fill(Seen { wet: false, clear: f32::INFINITY });
-    let inside = |i: usize, b: usize| beside(i, false).map(|c| c.clamp(1, layout.n[b]));
-    let ([y0, y1], [z0, z1]) = (inside(j, 1), inside(k, 2));
-    for y in y0..=y1 {
-        for z in z0..=z1 {
-            let first = y * layout.stride[1] + z * layout.stride[2];
-            let cells = &sight.cells[first..][..layout.dims[0]];
-            for (seen, cells) in seen.iter_mut().zip(cells) {
-                seen.wet |= *cells > 0.0;
-            }
-            let walls = flow.cuts.has_bodies().then_some(&flow.cuts.clear);
-            for clear in walls.into_iter().chain(sight.bodies.map(|shape| &shape.corners)) {
-                for (seen, clear) in seen.iter_mut().zip(&clear[first..]) {
-                    seen.clear = seen.clear.min(*clear);
+    fn look(&mut self, flow: &Flow, sight: Sight, j: usize, k: usize) {
+        let layout = flow.layout;
+        self.wet.fill(false);
+        let inside = |i: usize, b: usize| beside(i, false).map(|c| c.clamp(1, layout.n[b]));
+        let ([y0, y1], [z0, z1]) = (inside(j, 1), inside(k, 2));
+        for y in y0..=y1 {
+            for z in z0..=z1 {
+                let first = y * layout.stride[1] + z * layout.stride[2];
+                for (wet, cells) in self.wet.iter_mut().zip(&sight.cells[first..]) {
+                    *wet |= *cells > 0.0;
                 }
             }
         }
+        if flow.cuts.has_bodies() {
+            between(layout, flow.cuts.corners(), (j, k), &mut self.spare, &mut self.walls);
+        }
+        if let Some(shape) = sight.bodies {
+            between(layout, &shape.corners, (j, k), &mut self.spare, &mut self.bodies);
+            // Beyond that there is none.
+            let reach = 0.999 * (REACH * layout.longest()) as f32;
+            self.bodies.iter_mut().filter(|d| **d > reach).for_each(|d| *d = f32::INFINITY);
+        }
+    }
+}
+
+/// What lies between the values of a field of corners at the points of row (j, k).
+fn between(layout: &Layout, field: &[f32], (j, k): (usize, usize), spare: &mut [f32], out: &mut [f32]) {
+    // Corners are named as the cells they are the lowest of, and these are padded.
+    let ends = |i: usize| i / 2 + 1..=i.div_ceil(2) + 1;
+    spare.fill(0.0);
+    for y in ends(j) {
+        for z in ends(k) {
+            let first = 1 + y * layout.stride[1] + z * layout.stride[2];
+            for (sum, v) in spare.iter_mut().zip(&field[first..]) {
+                *sum += v;
+            }
+        }
+    }
+    let share = 1.0 / (ends(j).count() * ends(k).count()) as f32;
+    for (i, out) in out.iter_mut().enumerate() {
+        *out = 0.5 * share * (spare[i / 2] + spare[i.div_ceil(2)]);
     }
 }
 
@@ -214,7 +249,7 @@ fn scale(flow: &Flow) -> Vec4 {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-fn shift_row_wide(flow: &Flow, drift: &Lattice, at: (usize, usize), seen: &[Seen], row: &mut [Vec4]) {
+fn shift_row_wide(flow: &Flow, drift: &Lattice, at: (usize, usize), seen: &Seen, row: &mut [Vec4]) {
     shift_row::<Wide>(flow, drift, at, seen, row);
 }
 
@@ -223,16 +258,16 @@ fn shift_row<'a, R: Read<'a>>(
     flow: &Flow,
     drift: &'a Lattice,
     (j, k): (usize, usize),
-    seen: &[Seen],
+    seen: &Seen,
     row: &mut [Vec4],
 ) {
     let read = R::new(drift);
     let scale = scale(flow);
-    let longest = flow.layout.longest() as f32;
+    let h = Vec3::from(flow.layout.h.map(|h| h as f32));
+    let (per_cell, off) = (1.0 / h.max_element(), between_corners(flow.layout));
     for (i, shift) in row.iter_mut().enumerate() {
         let [a, b] = beside(i, false);
-        let about = seen[a].and(seen[b]);
-        if !about.wet {
+        if !(seen.wet[a] | seen.wet[b]) {
             *shift = Vec4::new(0.0, 0.0, 0.0, UNKNOWN);
             continue;
         }
@@ -242,17 +277,12 @@ fn shift_row<'a, R: Read<'a>>(
             middle.x = middle.x.rem_euclid(flow.layout.n[0] as f32);
         }
         let to = scale * read.at(middle);
-        // Markers between points go no farther than the farthest of these, which looks at their cell too.
-        let way = longest * to.abs().max_element();
-        let care = about.clear < near_body(flow.layout, way);
-        *shift = Vec4::new(to.x, to.y, to.z, if care { CARE } else { 0.0 });
+        // How far walls are beyond the way there. Markers between points have the mean of what these have, and so less than they
+        // have themselves.
+        let way = (to.truncate() * h).length();
+        let clear = (seen.walls[i] - off - way).min(seen.bodies[i] - STEEP * way);
+        *shift = Vec4::new(to.x, to.y, to.z, (per_cell * clear).clamp(-1.0, 1.0));
     }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-fn move_wide(flow: &Flow, sight: Sight, shift: &Lattice, x: &mut [[f32; 3]], id: &[u32]) -> bool {
-    move_with::<Wide>(flow, sight, shift, x, id)
 }
 
 #[inline(always)]
@@ -265,7 +295,7 @@ fn move_with<'a, R: Read<'a>>(
 ) -> bool {
     let read = R::new(shift);
     let [mut low, high] = flow.free();
-    low.w = 1e-6 * CARE;
+    low.w = 0.0;
     let mut left = false;
     for (x, id) in x.iter_mut().zip(id) {
         let at = load(x);
@@ -282,7 +312,7 @@ fn move_with<'a, R: Read<'a>>(
 /// Moves a marker that may meet a wall, a body or a side of the domain, or that the liquid has left. Says whether it is gone.
 #[cold]
 fn careful(flow: &Flow, sight: Sight, x: &mut [f32; 3], to: Vec4, id: u32) -> bool {
-    let (mut at, mut to, known) = (*x, store(to), to.w > 1.01 * CARE);
+    let (mut at, mut to, known) = (*x, store(to), to.w > -1.01);
     if !known {
         // Between points some of which no flow was found for.
         let here = velocity_at(flow.layout, flow.drift, &at);

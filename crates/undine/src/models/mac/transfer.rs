@@ -3,6 +3,11 @@
 //! Weights are trilinear. A marker's node values are `v + C·(x_node - x)`, and C is the gradient of the interpolated velocity,
 //! so that rigid and shearing motions survive the way to the grid and back.
 
+#[cfg(target_arch = "x86_64")]
+mod wide;
+
+use std::ops::Range;
+
 use glam::Vec4;
 use rayon::prelude::*;
 
@@ -27,6 +32,8 @@ pub struct Deposit {
 struct Block {
     faces: [Vec<[f32; 2]>; 3],
     cells: Vec<f32>,
+    /// Places within a layer that markers can have reached: some rows along x. Only these are sums.
+    span: Range<usize>,
 }
 
 /// Where a marker is between the nodes along one axis: beside faces, and beside centres.
@@ -114,22 +121,14 @@ impl Deposit {
         self.blocks.resize_with(blocks, Block::default);
         let cells = layout.n[0] * layout.n[1];
         self.blocks.par_iter_mut().enumerate().for_each(|(b, block)| {
-            let size = (LAYERS + 2) * plane;
-            block.cells.clear();
-            block.cells.resize(size, 0.0);
-            if velocities {
-                for face in &mut block.faces {
-                    face.clear();
-                    face.resize(size, [0.0; 2]);
-                }
-            }
             let (from, to) = (b * LAYERS, ((b + 1) * LAYERS).min(layout.n[2]));
+            block.clear(layout, order, from..to, velocities);
             let range = order.start[from * cells] as usize..order.start[to * cells] as usize;
             if velocities {
                 #[cfg(target_arch = "x86_64")]
                 if super::lattice::wide::is_possible() {
                     // SAFETY: the processor has the features.
-                    unsafe { block.sum_wide(source, range, from * plane) };
+                    unsafe { wide::sum(block, source, range, from..to) };
                     return;
                 }
                 block.sum(source, range, from * plane);
@@ -149,8 +148,9 @@ impl Deposit {
         cells.par_chunks_mut(plane).enumerate().for_each(|(z, out)| {
             out.fill(0.0);
             each_part(z, blocks.len(), |b, layer| {
-                let part = &blocks[b].cells[layer * plane..][..plane];
-                out.iter_mut().zip(part).for_each(|(o, p)| *o += p);
+                let span = blocks[b].span.clone();
+                let part = &blocks[b].cells[layer * plane..][span.clone()];
+                out[span].iter_mut().zip(part).for_each(|(o, p)| *o += p);
             });
         });
         fold(layout, None, cells, |a, b| a + b);
@@ -162,8 +162,9 @@ impl Deposit {
             face.par_chunks_mut(plane).enumerate().for_each(|(z, out)| {
                 out.fill([0.0; 2]);
                 each_part(z, blocks.len(), |b, layer| {
-                    let part = &blocks[b].faces[a][layer * plane..][..plane];
-                    out.iter_mut().zip(part).for_each(|(o, p)| {
+                    let span = blocks[b].span.clone();
+                    let part = &blocks[b].faces[a][layer * plane..][span.clone()];
+                    out[span].iter_mut().zip(part).for_each(|(o, p)| {
                         o[0] += p[0];
                         o[1] += p[1];
                     });
@@ -209,6 +210,29 @@ struct Source<'a> {
 }
 
 impl Block {
+    /// Makes ready for the markers of some layers of cells.
+    fn clear(&mut self, layout: &Layout, order: &Order, layers: Range<usize>, velocities: bool) {
+        let [nx, ny, _] = layout.n;
+        let has = |y: usize| {
+            layers.clone().any(|z| {
+                let row = nx * (y + ny * z);
+                order.start[row] < order.start[row + nx]
+            })
+        };
+        let low = (0..ny).find(|y| has(*y)).unwrap_or(0);
+        let high = (low..ny).rfind(|y| has(*y)).map_or(low, |y| y + 3);
+        // Rows are padded, and the hats of markers reach one row beyond their own.
+        self.span = low * layout.dims[0]..high * layout.dims[0];
+        fn zero<T: Clone>(sums: &mut Vec<T>, zero: T, plane: usize, span: &Range<usize>) {
+            sums.resize((LAYERS + 2) * plane, zero.clone());
+            sums.chunks_exact_mut(plane).for_each(|layer| layer[span.clone()].fill(zero.clone()));
+        }
+        zero(&mut self.cells, 0.0, layout.plane(), &self.span);
+        if velocities {
+            self.faces.iter_mut().for_each(|f| zero(f, [0.0; 2], layout.plane(), &self.span));
+        }
+    }
+
     #[inline(always)]
     fn add_count(&mut self, stride: [usize; 3], s: Stencil, weight: f32) {
         let [fx, fy, fz] = s.f;
@@ -224,7 +248,7 @@ impl Block {
         }
     }
 
-    fn count(&mut self, layout: &Layout, markers: &Markers, range: std::ops::Range<usize>, offset: usize) {
+    fn count(&mut self, layout: &Layout, markers: &Markers, range: Range<usize>, offset: usize) {
         for i in range {
             let mut s = stencil(&between(&markers.x[i], layout.n), 3, layout.stride);
             s.base -= offset;
@@ -232,15 +256,7 @@ impl Block {
         }
     }
 
-    /// As [`Block::sum`], with the registers and instructions of AVX2.
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,fma")]
-    fn sum_wide(&mut self, source: Source, range: std::ops::Range<usize>, offset: usize) {
-        self.sum(source, range, offset);
-    }
-
-    #[inline(always)]
-    fn sum(&mut self, source: Source, range: std::ops::Range<usize>, offset: usize) {
+    fn sum(&mut self, source: Source, range: Range<usize>, offset: usize) {
         let Source { layout, markers, order, density } = source;
         let stride = layout.stride;
         let zero = [[0.0; 3]; 3];
@@ -341,6 +357,12 @@ pub fn velocity_and_gradient_at(layout: &Layout, field: &Faces, x: &[f32; 3]) ->
 #[inline(always)]
 pub fn center_value_at(layout: &Layout, field: &[f32], x: &[f32; 3]) -> f32 {
     value(field, layout.stride, stencil(&between(x, layout.n), 3, layout.stride))
+}
+
+/// Value of a field of corners, each named as the cell it is the lowest of, at a place in cells.
+#[inline(always)]
+pub(super) fn corner_value_at(layout: &Layout, field: &[f32], x: &[f32; 3]) -> f32 {
+    value(field, layout.stride, corner_stencil(&between(x, layout.n), layout.stride))
 }
 
 /// Sums of a marker property weighted as the cells' counts are: for densities and viscosities of several fluids.

@@ -160,6 +160,10 @@ impl Viscosity {
                 |(plane, next)| {
                     for y in 0..rows[1] {
                         let first = layout.at([0, y, plane - 1]);
+                        let wet = |at: usize| thick.liquid.wet[at..at + rows[0]].contains(&true);
+                        if !wet(first) && !wet(first - layout.stride[a]) {
+                            continue;
+                        }
                         for i in first..first + rows[0] {
                             if !thick.acts(a, i) {
                                 continue;
