@@ -86,6 +86,8 @@ pub struct Tree {
     nodes: Vec<Node>,
     /// The things of each packet.
     packets: Vec<[u32; WIDTH]>,
+    /// Around all.
+    bounds: Option<Bounds>,
 }
 
 struct Item {
@@ -118,7 +120,9 @@ impl Tree {
             .collect();
         let mut tree = Self::default();
         if !items.is_empty() {
-            tree.fold(&split(&mut items, 0));
+            let root = split(&mut items, 0);
+            tree.bounds = Some(root.bounds());
+            tree.fold(&root);
         }
         tree
     }
@@ -169,10 +173,14 @@ impl Tree {
     /// shorten the ray.
     #[inline]
     pub fn walk(&self, ray: &mut Ray, mut visit: impl FnMut(usize, &mut Ray) -> ControlFlow<()>) {
-        if self.nodes.is_empty() {
+        let Some(bounds) = &self.bounds else { return };
+        let inverse = inverse(ray.direction);
+        // Most rays of a picture miss all there is: they need no stack.
+        let (a, b) = ((bounds.min - ray.origin) * inverse, (bounds.max - ray.origin) * inverse);
+        let (near, far) = (a.min(b).max_element().max(ray.nearest), a.max(b).min_element().min(ray.farthest));
+        if near > far * 1.000_000_5 {
             return;
         }
-        let inverse = inverse(ray.direction);
         let [ox, oy, oz] = ray.origin.to_array().map(Vec4::splat);
         let [ix, iy, iz] = inverse.to_array().map(Vec4::splat);
         let near_limit = Vec4::splat(ray.nearest);
