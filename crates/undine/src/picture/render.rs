@@ -91,31 +91,28 @@ fn shoot(tracer: &Tracer, eye: &Eye, options: &Options, image: &mut Image) {
 }
 
 /// One ray through the middle of each pixel, and more where neighbours differ: a volume is smooth, and what is not are
-/// the edges of walls. Open ground and sky are smooth as they are: half of all time went into rays at the edges of its squares.
+/// the edges of walls.
 fn shoot_edges(tracer: &Tracer, eye: &Eye, options: &Options, image: &mut Image) {
     let (width, height) = (image.width(), image.height());
     let exposure = exposure(options);
-    let mut first = vec![(Vec3::ZERO, false); width * height];
+    let mut first = vec![Vec3::ZERO; width * height];
     first.par_chunks_mut(width).with_max_len(1).enumerate().for_each(|(y, row)| {
-        for (x, first) in row.iter_mut().enumerate() {
+        for (x, light) in row.iter_mut().enumerate() {
             let mut random = Random::of_pixel((y as u64) << 32 | x as u64, 0);
-            let (light, open) = tracer.glance(eye.ray(x as f32 + 0.5, y as f32 + 0.5), &mut random);
-            *first = (dimmed(light), open);
+            *light = sample(tracer, eye, Vec2::new(x as f32 + 0.5, y as f32 + 0.5), &mut random);
         }
     });
-    let seen: Vec<Vec3> = first.par_iter().map(|(light, _)| tone_map(*light * exposure)).collect();
+    let seen: Vec<Vec3> = first.par_iter().map(|light| tone_map(*light * exposure)).collect();
     let most = options.samples.clamp(1, EDGE_SAMPLES);
     paint(image, |x, y| {
         let at = y * width + x;
-        let differs = |other: usize| {
-            !(first[other].1 && first[at].1) && (seen[other] - seen[at]).abs().max_element() > STEP
-        };
+        let differs = |other: usize| (seen[other] - seen[at]).abs().max_element() > STEP;
         let edge = (x > 0 && differs(at - 1))
             || (x + 1 < width && differs(at + 1))
             || (y > 0 && differs(at - width))
             || (y + 1 < height && differs(at + width));
         let more = if edge { most - 1 } else { 0 };
-        let mut sum = first[at].0;
+        let mut sum = first[at];
         for (k, [dx, dy]) in (1..=more).zip(AROUND) {
             let mut random = Random::of_pixel((y as u64) << 32 | x as u64, k);
             let at = Vec2::new(x as f32 + 0.5 + dx, y as f32 + 0.5 + dy);
@@ -143,12 +140,7 @@ fn paint(image: &mut Image, light: impl Fn(usize, usize) -> Vec3 + Sync) {
 
 /// Light through a point of the picture, in pixels.
 fn sample(tracer: &Tracer, eye: &Eye, at: Vec2, random: &mut Random) -> Vec3 {
-    dimmed(tracer.radiance(eye.ray(at.x, at.y), Inside::default(), random))
-}
-
-/// Light that is a number and not too bright.
-fn dimmed(light: Vec3) -> Vec3 {
-    let light = finite(light);
+    let light = finite(tracer.radiance(eye.ray(at.x, at.y), Inside::default(), random));
     light * (BRIGHTEST / light.max_element().max(BRIGHTEST))
 }
 

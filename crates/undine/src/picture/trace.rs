@@ -111,19 +111,7 @@ impl Tracer<'_> {
         )
     }
 
-    /// The same, and whether nothing but open ground or sky was met.
-    pub fn glance(&self, ray: Ray, random: &mut Random) -> (Vec3, bool) {
-        let inside = Inside::default();
-        let path = Path { ray, inside, weight: 1.0, depth: 0, unseen: 0, travel: 0.0, sees_sun: true };
-        self.follow_telling(path, random)
-    }
-
-    fn follow(&self, path: Path, random: &mut Random) -> Vec3 {
-        self.follow_telling(path, random).0
-    }
-
-    #[inline]
-    fn follow_telling(&self, mut path: Path, random: &mut Random) -> (Vec3, bool) {
+    fn follow(&self, mut path: Path, random: &mut Random) -> Vec3 {
         let stage = self.stage;
         let to_ground = self.to_ground(&path.ray);
         let hit = stage.geometry.nearest(&Ray { farthest: to_ground, ..path.ray });
@@ -132,9 +120,8 @@ impl Tracer<'_> {
         let (seen, glow) = self.media(&path, way, random);
         // Most of the water stops all light: what is behind it need not be known.
         if seen == Vec3::ZERO {
-            return (self.through(&path, way, glow), false);
+            return self.through(&path, way, glow);
         }
-        let open = hit.is_none() && seen == Vec3::ONE && glow == Vec3::ZERO;
         path.weight *= seen.max_element().min(1.0);
         let behind = match hit {
             Some(hit) => self.shade(&path, &hit, random),
@@ -142,7 +129,7 @@ impl Tracer<'_> {
             None if path.sees_sun => stage.sky.radiance_with_sun(path.ray.direction),
             None => stage.sky.radiance(path.ray.direction),
         };
-        (self.through(&path, way, behind * seen + glow), open)
+        self.through(&path, way, behind * seen + glow)
     }
 
     fn to_ground(&self, ray: &Ray) -> f32 {

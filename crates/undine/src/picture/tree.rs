@@ -86,8 +86,6 @@ pub struct Tree {
     nodes: Vec<Node>,
     /// The things of each packet.
     packets: Vec<[u32; WIDTH]>,
-    /// Around all.
-    bounds: Option<Bounds>,
 }
 
 struct Item {
@@ -120,9 +118,7 @@ impl Tree {
             .collect();
         let mut tree = Self::default();
         if !items.is_empty() {
-            let root = split(&mut items, 0);
-            tree.bounds = Some(root.bounds());
-            tree.fold(&root);
+            tree.fold(&split(&mut items, 0));
         }
         tree
     }
@@ -173,14 +169,10 @@ impl Tree {
     /// shorten the ray.
     #[inline]
     pub fn walk(&self, ray: &mut Ray, mut visit: impl FnMut(usize, &mut Ray) -> ControlFlow<()>) {
-        let Some(bounds) = &self.bounds else { return };
-        let inverse = inverse(ray.direction);
-        // Most rays of a picture miss all there is: they need no stack.
-        let (a, b) = ((bounds.min - ray.origin) * inverse, (bounds.max - ray.origin) * inverse);
-        let (near, far) = (a.min(b).max_element().max(ray.nearest), a.max(b).min_element().min(ray.farthest));
-        if near > far * 1.000_000_5 {
+        if self.nodes.is_empty() {
             return;
         }
+        let inverse = inverse(ray.direction);
         let [ox, oy, oz] = ray.origin.to_array().map(Vec4::splat);
         let [ix, iy, iz] = inverse.to_array().map(Vec4::splat);
         let near_limit = Vec4::splat(ray.nearest);

@@ -161,10 +161,6 @@ fn even(transfer: &Transfer, share: f32, thickness: f32) -> Vec4 {
 /// A slice between two places of the integrals, in parts.
 fn uneven(integral: &Integral, [front, back]: [f64; 2], parts: usize, thickness: f32) -> Vec4 {
     let mut before = integral.at(front);
-    // Nothing between them is to be seen, as for a third of all pairs of values where a function shows but a skin.
-    if integral.at(back)[3] == before[3] {
-        return Vec4::W;
-    }
     // From a difference of integrals to the mean over a part, and on to its thickness.
     let scale = f64::from(thickness) * f64::from(integral.scale) / (back - front);
     let (mut left, mut light) = (1f32, [0f32; 3]);
