@@ -1,8 +1,7 @@
 //! The order of particles in which any eight, sixteen or sixty-four that follow each other lie close together.
 //!
 //! Boxes are cut in two across their longest side until sixty-four particles are left, and those again down to eight (a k-d tree,
-//! Bentley 1975). Along a Morton curve, eight that follow each other often span a jump of the curve: their neighbours
-//! taken together were a third more.
+//! Bentley 1975). Along a Morton curve, eight that follow each other often span a jump of the curve.
 
 use super::force::Quad;
 use super::patches::PATCH;
