@@ -50,6 +50,8 @@ pub trait Lanes: Copy {
     }
     /// Lane-wise maximum.
     fn max(self, o: Self) -> Self;
+    /// Lane-wise minimum.
+    fn min(self, o: Self) -> Self;
     /// Lane-wise magnitude.
     fn abs(self) -> Self;
     /// Bit k is set where lane k is negative.
@@ -97,8 +99,6 @@ pub trait Eight: Lanes {
         unsafe { self.store(out.as_mut_ptr()) };
         out
     }
-    /// Lane-wise minimum.
-    fn min(self, o: Self) -> Self;
     /// The magnitudes of `self` with the signs of `o`.
     fn copy_sign(self, o: Self) -> Self;
     /// Lane k is the sum of the lanes of `of[k]`, in the order of [`Lanes::sum`].
@@ -172,6 +172,10 @@ impl Lanes for Portable {
         self.zip(o, |a, b| if a > b { a } else { b })
     }
     #[inline(always)]
+    fn min(self, o: Self) -> Self {
+        self.zip(o, |a, b| if a < b { a } else { b })
+    }
+    #[inline(always)]
     fn abs(self) -> Self {
         Portable(self.0.map(f32::abs))
     }
@@ -213,10 +217,6 @@ impl Lanes for Portable {
 }
 
 impl Eight for Portable {
-    #[inline(always)]
-    fn min(self, o: Self) -> Self {
-        self.zip(o, |a, b| if a < b { a } else { b })
-    }
     #[inline(always)]
     fn copy_sign(self, o: Self) -> Self {
         self.zip(o, f32::copysign)
@@ -263,6 +263,12 @@ pub fn level() -> Level {
             _ => best,
         }
     })
+}
+
+/// Lanes of [`level`].
+#[cfg(test)]
+pub(crate) fn width() -> usize {
+    if level() == Level::Avx512 { 16 } else { 8 }
 }
 
 /// Calls a generic function over lanes with the widest there are: `widest!(sums(x: &[f32], y: f32))` calls
@@ -401,7 +407,7 @@ mod tests {
         let rows: Vec<[f32; 8]> = data.chunks(8).map(|c| c.try_into().unwrap()).collect();
         let quads: Vec<[f32; 4]> = data.chunks(4).map(|c| c.try_into().unwrap()).collect();
         let index: [u32; 16] = [7, 0, 3, 3, 1, 6, 2, 5, 19, 12, 4, 0, 18, 8, 11, 15];
-        let mut out = vec![Vec::new(); 24];
+        let mut out = vec![Vec::new(); 25];
         for at in (0..16).step_by(L::N) {
             // SAFETY: all loads stay inside the 160 floats; the indices are below 20, the number of rows.
             let (a, b, r, q) = unsafe {
@@ -420,6 +426,7 @@ mod tests {
                 a.div(b),
                 a.sqrt(),
                 a.max(b),
+                a.min(b),
                 a.sub(b).abs(),
                 two.mul_add(a, b),
                 two.where_below(a, b),
@@ -428,13 +435,13 @@ mod tests {
                 out.extend(lanes(v));
             }
             let below = a.below(b);
-            out[22].extend((0..L::N).map(|k| (below >> k & 1) as f32));
+            out[23].extend((0..L::N).map(|k| (below >> k & 1) as f32));
             // Whole numbers: their sum is the same in any order.
-            out[23].push(L::splat(1.0).add(r[0].sub(L::splat(0.25))).sum());
+            out[24].push(L::splat(1.0).add(r[0].sub(L::splat(0.25))).sum());
             let four = [a.div(b), b.sqrt(), a.mul(b).sqrt(), b.div(a)];
             assert_eq!(L::sum4(four), [four[0].sum(), four[1].sum(), four[2].sum(), four[3].sum()]);
         }
-        out[23] = vec![out[23].iter().sum()];
+        out[24] = vec![out[24].iter().sum()];
         out
     }
 

@@ -113,6 +113,10 @@ impl Lanes for Avx2 {
         Avx2(unsafe { _mm256_max_ps(self.0, o.0) })
     }
     #[inline(always)]
+    fn min(self, o: Self) -> Self {
+        Avx2(unsafe { _mm256_min_ps(self.0, o.0) })
+    }
+    #[inline(always)]
     fn abs(self) -> Self {
         Avx2(unsafe { _mm256_andnot_ps(_mm256_set1_ps(-0.0), self.0) })
     }
@@ -176,10 +180,6 @@ impl Lanes for Avx2 {
 
 #[allow(clippy::undocumented_unsafe_blocks)]
 impl Eight for Avx2 {
-    #[inline(always)]
-    fn min(self, o: Self) -> Self {
-        Avx2(unsafe { _mm256_min_ps(self.0, o.0) })
-    }
     #[inline(always)]
     fn copy_sign(self, o: Self) -> Self {
         let sign = unsafe { _mm256_set1_ps(-0.0) };

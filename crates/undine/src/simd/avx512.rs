@@ -123,6 +123,10 @@ impl Lanes for Avx512 {
         Avx512(unsafe { _mm512_max_ps(self.0, o.0) })
     }
     #[inline(always)]
+    fn min(self, o: Self) -> Self {
+        Avx512(unsafe { _mm512_min_ps(self.0, o.0) })
+    }
+    #[inline(always)]
     fn abs(self) -> Self {
         Avx512(unsafe { _mm512_abs_ps(self.0) })
     }

@@ -78,6 +78,20 @@ impl Constants {
         }
     }
 
+    /// Half of sums of [`energies`], J.
+    pub(super) fn halves(&self, energy: f32, virial: f32) -> [f32; 2] {
+        // 48ε/σ² f r² in joules: r² is in units of the support, and so is σ².
+        [0.5 * self.epsilon * energy, 0.5 * 48.0 * self.epsilon / self.sigma2 * virial]
+    }
+
+    /// Friction between particles, and whether the force is shifted.
+    pub(super) fn kind(&self) -> (u8, bool) {
+        // Farther than the cut-off it does not count, even if rounding has it end a little before.
+        let ends_before = self.reach * self.cutoff2 > 1.0001;
+        let friction = if self.damping == 0.0 { NONE } else { WHOLE + u8::from(ends_before) };
+        (friction, self.shift != 0.0)
+    }
+
     /// Whether space repeats along any axis.
     fn is_periodic(&self) -> bool {
         self.period.iter().any(|l| *l > 0.0)
@@ -146,8 +160,102 @@ fn splat3<L: Lanes>(v: &[f32]) -> [L; 3] {
 }
 
 #[inline(always)]
-fn dot<L: Lanes>(a: [L; 3], b: [L; 3]) -> L {
+pub(super) fn dot<L: Lanes>(a: [L; 3], b: [L; 3]) -> L {
     a[2].mul_add(b[2], a[1].mul_add(b[1], a[0].mul(b[0])))
+}
+
+/// Numbers of the loops in lanes.
+pub(super) struct Pairs<L> {
+    sigma2: L,
+    sigma: L,
+    cutoff2: L,
+    core2: L,
+    less_shift: L,
+    half: L,
+    pub zero: L,
+    /// √(damping), and less that over the square of its reach: √(damping w²) is the one and the other × r².
+    root: L,
+    root_slope: L,
+}
+
+/// No friction between particles; friction that reaches as far as the force; and friction that ends before.
+pub(super) const NONE: u8 = 0;
+pub(super) const WHOLE: u8 = 1;
+pub(super) const SHORT: u8 = 2;
+
+/// What some pairs do.
+pub(super) struct Pushed<L> {
+    /// Force over [`Constants::force`] and the distance: times `d` it is the push away.
+    pub force: L,
+    /// (σ/r)².
+    pub s2: L,
+    /// Rate of approach, over [`Constants::per_sigma2`]; 0 where there is no friction between particles.
+    pub rate: L,
+}
+
+impl<L: Lanes> Pairs<L> {
+    #[inline(always)]
+    pub fn new(c: &Constants) -> Self {
+        Pairs {
+            sigma2: L::splat(c.sigma2),
+            sigma: L::splat(c.sigma2.sqrt()),
+            cutoff2: L::splat(c.cutoff2),
+            core2: L::splat(c.core2),
+            less_shift: L::splat(-c.shift),
+            half: L::splat(0.5),
+            zero: L::splat(0.0),
+            root: L::splat(c.damping.sqrt()),
+            root_slope: L::splat(-c.damping.sqrt() * c.reach),
+        }
+    }
+
+    /// What pairs do that are `d` apart, of which the square is `r2`, and come nearer by `v`.
+    #[inline(always)]
+    pub fn push<const FRICTION: u8, const SHIFTED: bool>(&self, d: [L; 3], r2: L, v: [L; 3]) -> Pushed<L> {
+        let r2 = r2.max(self.core2);
+        let (s, s2) = if L::QUICK_ROOT {
+            let s = self.sigma.mul(r2.inverse_sqrt());
+            (s, s.mul(s))
+        } else {
+            let s2 = self.sigma2.div(r2);
+            (if SHIFTED { s2.sqrt() } else { self.zero }, s2)
+        };
+        let s6 = s2.mul(s2).mul(s2);
+        // Eq. 3 without its factor 48ε/σ²: (σ/r)¹⁴ - ½(σ/r)⁸.
+        let mut force = s6.mul(s2).mul(s6.sub(self.half));
+        if SHIFTED {
+            force = self.less_shift.mul_add(s, force);
+        }
+        let mut rate = self.zero;
+        if FRICTION != NONE {
+            rate = dot(v, d).mul(s2);
+            let mut w = self.root_slope.mul_add(r2, self.root);
+            if FRICTION == SHORT {
+                w = w.max(self.zero);
+            }
+            force = w.mul(w).mul_add(rate, force);
+        }
+        Pushed { force: force.where_below(r2, self.cutoff2), s2, rate }
+    }
+}
+
+impl Closest {
+    /// Takes in the greatest of some lanes, as [`Pushed`] tells them.
+    #[inline(always)]
+    pub(super) fn take_in<L: Lanes>(&mut self, close: L, rate: L, c: &Constants) {
+        let mut lanes = [[0.0f32; 16]; 2];
+        // SAFETY: there are at most sixteen lanes.
+        unsafe {
+            close.store(lanes[0].as_mut_ptr());
+            rate.store(lanes[1].as_mut_ptr());
+        }
+        let [close, rate] = &lanes;
+        for (close, rate) in close.iter().zip(rate).take(L::N) {
+            self.close = if *close > self.close { *close } else { self.close };
+            let rate = rate * c.per_sigma2;
+            self.rate = if rate > self.rate { rate } else { self.rate };
+        }
+    }
 }
 
 #[inline(always)]
@@ -159,10 +267,8 @@ fn sums<L: Lanes, const DAMPED: bool, const SHIFTED: bool, const PERIODIC: bool>
     most: &mut Closest,
 ) {
     let c = seen.constants;
-    let (sigma2, cutoff2, core2) = (L::splat(c.sigma2), L::splat(c.cutoff2), L::splat(c.core2));
-    let sigma = L::splat(c.sigma2.sqrt());
-    let (shift, half, one, zero) = (L::splat(c.shift), L::splat(0.5), L::splat(1.0), L::splat(0.0));
-    let (damping, reach) = (L::splat(c.damping), L::splat(c.reach));
+    let pairs = Pairs::<L>::new(c);
+    let zero = pairs.zero;
     let (period, per_period) = (splat3::<L>(&c.period), splat3::<L>(&c.per_period));
     let (mut close, mut rate) = (zero, zero);
     let mut begin = 0;
@@ -190,47 +296,23 @@ fn sums<L: Lanes, const DAMPED: bool, const SHIFTED: bool, const PERIODIC: bool>
                     image(d[2], period[2], per_period[2]),
                 ];
             }
-            let r2 = dot(d, d).add(far).max(core2);
-            let (s, s2) = if L::QUICK_ROOT {
-                let s = sigma.mul(r2.inverse_sqrt());
-                (s, s.mul(s))
+            let nearer = if DAMPED { [vx.sub(v[0]), vy.sub(v[1]), vz.sub(v[2])] } else { [zero; 3] };
+            let r2 = dot(d, d).add(far);
+            let pushed = if DAMPED {
+                pairs.push::<SHORT, SHIFTED>(d, r2, nearer)
             } else {
-                let s2 = sigma2.div(r2);
-                (if SHIFTED { s2.sqrt() } else { zero }, s2)
+                pairs.push::<NONE, SHIFTED>(d, r2, nearer)
             };
-            let s6 = s2.mul(s2).mul(s2);
-            // Eq. 3 without its factor 48ε/σ²: (σ/r)¹⁴ - ½(σ/r)⁸.
-            let mut f = s6.mul(s2).mul(s6.sub(half));
-            if SHIFTED {
-                f = f.sub(shift.mul(s));
-            }
-            if DAMPED {
-                let away = dot([v[0].sub(vx), v[1].sub(vy), v[2].sub(vz)], d).mul(s2);
-                let w = one.sub(r2.mul(reach)).max(zero);
-                f = f.sub(damping.mul(w).mul(w).mul(away));
-                rate = rate.max(zero.sub(away));
-            }
-            let f = f.where_below(r2, cutoff2);
             for a in 0..3 {
-                sum[a] = f.mul_add(d[a], sum[a]);
+                sum[a] = pushed.force.mul_add(d[a], sum[a]);
             }
-            close = close.max(s2);
+            close = close.max(pushed.s2);
+            rate = rate.max(pushed.rate);
         }
         *out = [sum[0].sum(), sum[1].sum(), sum[2].sum()];
         begin = end;
     }
-    let mut lanes = [[0.0f32; 16]; 2];
-    // SAFETY: there are at most sixteen lanes.
-    unsafe {
-        close.store(lanes[0].as_mut_ptr());
-        rate.store(lanes[1].as_mut_ptr());
-    }
-    let [close, rate] = &lanes;
-    for (close, rate) in close.iter().zip(rate).take(L::N) {
-        most.close = if *close > most.close { *close } else { most.close };
-        let rate = rate * c.per_sigma2;
-        most.rate = if rate > most.rate { rate } else { most.rate };
-    }
+    most.take_in(close, rate, c);
 }
 
 /// Potential energy (J, half of each pair's) and virial Σ f·r (J, half of each pair's) of the particles of a block.
@@ -242,7 +324,6 @@ pub fn measures(seen: &Seen, rows: &Rows, first: usize, out: &mut [[f32; 2]]) {
 #[inline(always)]
 pub fn measures_in<L: Lanes>(seen: &Seen, rows: &Rows, first: usize, out: &mut [[f32; 2]]) {
     let c = seen.constants;
-    let (sigma2, cutoff2, core2) = (L::splat(c.sigma2), L::splat(c.cutoff2), L::splat(c.core2));
     let (period, per_period) = (splat3::<L>(&c.period), splat3::<L>(&c.per_period));
     let mut begin = 0;
     for (k, out) in out.iter_mut().enumerate() {
@@ -257,17 +338,24 @@ pub fn measures_in<L: Lanes>(seen: &Seen, rows: &Rows, first: usize, out: &mut [
                 image(p[1].sub(y), period[1], per_period[1]),
                 image(p[2].sub(z), period[2], per_period[2]),
             ];
-            let r2 = dot(d, d).add(far).max(core2);
-            let s2 = sigma2.div(r2);
-            let s6 = s2.mul(s2).mul(s2);
-            let f = s6.mul(s2).mul(s6.sub(L::splat(0.5))).sub(L::splat(c.shift).mul(s2.sqrt()));
-            virial = virial.add(f.mul(r2).where_below(r2, cutoff2));
-            let pair = L::splat(4.0).mul(s6).mul(s6.sub(L::splat(1.0)));
-            let u = pair.add(L::splat(c.energy_slope).mul_add(r2.sqrt(), L::splat(c.energy)));
-            energy = energy.add(u.where_below(r2, cutoff2));
+            let [u, f] = energies::<L>(c, dot(d, d).add(far));
+            energy = energy.add(u);
+            virial = virial.add(f);
         }
-        // 48ε/σ² f r² in joules: r² is in units of the support, and so is σ².
-        *out = [0.5 * c.epsilon * energy.sum(), 0.5 * 48.0 * c.epsilon / c.sigma2 * virial.sum()];
+        *out = c.halves(energy.sum(), virial.sum());
         begin = end;
     }
+}
+
+/// Energies of pairs, ε, and f·r, 48ε/σ², by the squares of their distances.
+#[inline(always)]
+pub(super) fn energies<L: Lanes>(c: &Constants, r2: L) -> [L; 2] {
+    let cutoff2 = L::splat(c.cutoff2);
+    let r2 = r2.max(L::splat(c.core2));
+    let s2 = L::splat(c.sigma2).div(r2);
+    let s6 = s2.mul(s2).mul(s2);
+    let f = s6.mul(s2).mul(s6.sub(L::splat(0.5))).sub(L::splat(c.shift).mul(s2.sqrt()));
+    let pair = L::splat(4.0).mul(s6).mul(s6.sub(L::splat(1.0)));
+    let u = pair.add(L::splat(c.energy_slope).mul_add(r2.sqrt(), L::splat(c.energy)));
+    [u.where_below(r2, cutoff2), f.mul(r2).where_below(r2, cutoff2)]
 }

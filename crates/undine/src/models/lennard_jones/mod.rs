@@ -10,6 +10,7 @@
 //! `docs/lennard-jones.md` tells what is added to the paper, and why.
 
 mod awake;
+mod clusters;
 mod drift;
 pub mod force;
 mod kick;
@@ -17,6 +18,7 @@ pub mod list;
 mod motion;
 mod moved;
 pub mod naive;
+mod order;
 pub mod pair;
 pub mod params;
 mod patches;
@@ -116,8 +118,9 @@ pub struct LennardJones {
     patched: bool,
     far2: Vec<f32>,
     worn: Vec<u32>,
-    /// Where the particles were when sorted, m.
+    /// Where the particles were when sorted, m, and patches listed anew since.
     laid: [Vec<f64>; 3],
+    mixed: u64,
     /// The skin that a step used up of late, m, and steps since the list was made.
     wear: f64,
     since: u64,
@@ -160,6 +163,7 @@ impl LennardJones {
             far2: Vec::new(),
             worn: Vec::new(),
             laid: Default::default(),
+            mixed: 0,
             wear: 0.0,
             since: 0,
             constants: Constants::new(&params, h, [0.0; 3]),
@@ -221,7 +225,8 @@ impl LennardJones {
         }
         let seen = self.seen();
         out.par_chunks_mut(BLOCK).zip(&self.list.blocks).enumerate().for_each(|(block, (out, rows))| {
-            force::measures(&seen, rows, block * BLOCK, out);
+            let measures = if self.patched { clusters::measures } else { force::measures };
+            measures(&seen, rows, block * BLOCK, out);
         });
         out
     }

@@ -10,7 +10,7 @@ use super::list::BLOCK;
 use super::moved::{GROUP, moved};
 use super::relist::fill;
 use super::wall::{Beside, Felt, Moment, approach};
-use super::{Extremes, LennardJones};
+use super::{Extremes, LennardJones, clusters};
 use crate::models::{Around, Trouble};
 use crate::neighbors::Moved;
 use crate::scene::Dynamics;
@@ -138,6 +138,7 @@ impl LennardJones {
         let heat = kick.heat(&self.params, dt, self.steps);
         let params = &self.params;
         let seen = Seen { place: &self.place, record: &self.record, constants: &self.constants };
+        let sums = if self.patched { clusters::forces } else { force::forces };
         let felt = Felt::new(params);
         let scale = self.constants.force;
         let only_gravity = around.fields.only_gravity();
@@ -162,7 +163,7 @@ impl LennardJones {
             |(block, ((velocity, acceleration, beside, room), rows))| {
                 let first = block * BLOCK;
                 let mut most = Extremes { fastest: usize::MAX, ..Extremes::default() };
-                force::forces(&seen, rows, first, acceleration, &mut most.closest);
+                sums(&seen, rows, first, acceleration, &mut most.closest);
                 // Walls, of the few that may feel any.
                 for (k, b) in beside.iter_mut().enumerate() {
                     if room[k] >= felt.reach {

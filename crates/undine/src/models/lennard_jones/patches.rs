@@ -5,13 +5,15 @@
 //! farther gets new places of reference: its rows are made anew, and those of the patches it was or is near. Water at rest in a
 //! cup keeps its list while more is poured into it.
 //!
+//! Rows are those of clusters, of as many particles as there are lanes, which lie together: a row has all that any of them needs,
+//! and is read once for all of them ([`super::clusters`]). A row is made of others' particles; those of a cluster need no list.
+//!
 //! What is listed, and in which order, follows from the places of reference and the halves alone, not from when rows were made.
 
 use rayon::prelude::*;
 
 use super::force::Quad;
 use super::list::{BLOCK, Rows};
-use crate::neighbors::BUNCH;
 use crate::simd::{Lanes, widest};
 
 /// Particles of a patch: those of a block of rows.
@@ -181,6 +183,15 @@ impl Patches {
         blocks.par_iter_mut().enumerate().for_each(|(patch, rows)| list(self, patch, n, rows));
     }
 
+    /// Makes all rows for the lanes of [`crate::simd::Portable`].
+    #[cfg(test)]
+    pub fn list_portable(&self, n: usize, blocks: &mut Vec<Rows>) {
+        blocks.resize_with(n.div_ceil(PATCH), Rows::default);
+        for (patch, rows) in blocks.iter_mut().enumerate() {
+            list_in::<crate::simd::Portable>(self, patch, n, rows);
+        }
+    }
+
     /// Makes the rows that patches with new places of reference have changed; how many patches'.
     pub fn list_renewed(&self, n: usize, blocks: &mut [Rows]) -> usize {
         blocks
@@ -293,7 +304,7 @@ impl Sixteen {
     };
 }
 
-/// The rows of a patch; chooses the instruction set.
+/// The rows of a patch, one for each cluster; chooses the instruction set.
 fn list(of: &Patches, patch: usize, n: usize, rows: &mut Rows) {
     widest!(list_in(of: &Patches, patch: usize, n: usize, rows: &mut Rows));
 }
@@ -301,19 +312,20 @@ fn list(of: &Patches, patch: usize, n: usize, rows: &mut Rows) {
 #[inline(always)]
 fn list_in<L: Lanes>(of: &Patches, patch: usize, n: usize, rows: &mut Rows) {
     let (begin, end) = (patch * PATCH, ((patch + 1) * PATCH).min(n));
-    let far = n as u32;
     rows.index.clear();
     rows.end.clear();
     let nearby = nearby::<L>(of, patch, n);
     let at = [of.at[0].as_ptr(), of.at[1].as_ptr(), of.at[2].as_ptr()];
     let mut hit: Vec<(u32, f32)> = vec![(0, 0.0); (nearby.len() + 1) * CHUNK];
-    let mut i = begin;
-    while i < end {
-        let bunch = BUNCH.min(end - i);
+    for i in (begin..end).step_by(L::N) {
         let mut around = Bounds::NONE;
-        for k in i..i + bunch {
+        // The last cluster is filled up with its last particle.
+        let mut points = [[L::splat(0.0); 3]; CHUNK];
+        for (k, point) in points.iter_mut().enumerate().take(L::N) {
+            let k = (i + k).min(end - 1);
             let p = [of.at[0][k], of.at[1][k], of.at[2][k]];
             around = around.and(&Bounds { low: p, high: p });
+            *point = p.map(L::splat);
         }
         let mut hits = 0;
         for near in &nearby {
@@ -334,34 +346,31 @@ fn list_in<L: Lanes>(of: &Patches, patch: usize, n: usize, rows: &mut Rows) {
                 }
             }
         }
-        for k in i..i + bunch {
-            let q = [L::splat(of.at[0][k]), L::splat(of.at[1][k]), L::splat(of.at[2][k])];
-            let mut len = rows.index.len();
-            rows.index.reserve((hits + 1) * CHUNK);
-            let out = rows.index.as_mut_ptr();
-            // One particle after the other: four at once have the compiler count bits in vectors, which takes longer.
-            for &(first, reach2) in &hit[..hits] {
-                let reach2 = L::splat(reach2);
-                for first in (first as usize..first as usize + CHUNK).step_by(L::N) {
-                    // SAFETY: chunks are full, with places that are nowhere after the last particle; and there is room for
-                    // a full vector of each.
-                    unsafe {
-                        let p = load3::<L>(at, first);
-                        let d = [q[0].sub(p[0]), q[1].sub(p[1]), q[2].sub(p[2])];
-                        let r2 = d[2].mul_add(d[2], d[1].mul_add(d[1], d[0].mul(d[0])));
-                        let own = k.wrapping_sub(first);
-                        let near = r2.below(reach2) & !(((own < L::N) as u32) << (own & (L::N - 1)));
-                        L::store_set_bits(near, first as u32, out.add(len));
-                        len += near.count_ones() as usize;
-                    }
+        let mut len = rows.index.len();
+        rows.index.reserve((hits + 1) * CHUNK);
+        let out = rows.index.as_mut_ptr();
+        for &(first, reach2) in &hit[..hits] {
+            let reach2 = L::splat(reach2);
+            for first in (first as usize..first as usize + CHUNK).step_by(L::N) {
+                // SAFETY: chunks are full, with places that are nowhere after the last particle.
+                let p = unsafe { load3::<L>(at, first) };
+                if first == i || gap2(p, p, &around).below(reach2) == 0 {
+                    continue;
                 }
+                let mut least = L::splat(f32::INFINITY);
+                for q in &points[..L::N] {
+                    let d = [q[0].sub(p[0]), q[1].sub(p[1]), q[2].sub(p[2])];
+                    least = least.min(d[2].mul_add(d[2], d[1].mul_add(d[1], d[0].mul(d[0]))));
+                }
+                let near = least.below(reach2);
+                // SAFETY: there is room for a full vector of each.
+                unsafe { L::store_set_bits(near, first as u32, out.add(len)) };
+                len += near.count_ones() as usize;
             }
-            // SAFETY: so many were written.
-            unsafe { rows.index.set_len(len) };
-            rows.index.resize(len.next_multiple_of(L::N), far);
-            rows.end.push(rows.index.len() as u32);
         }
-        i += bunch;
+        // SAFETY: so many were written.
+        unsafe { rows.index.set_len(len) };
+        rows.end.push(len as u32);
     }
 }
 
@@ -401,34 +410,9 @@ fn nearby<L: Lanes>(of: &Patches, patch: usize, n: usize) -> Vec<Sixteen> {
     out
 }
 
-/// The order along a curve that keeps what is near together (Morton 1966), of places in supports, for cells of some width.
-pub(super) fn order(places: &[Quad], width: f32, out: &mut Vec<u32>) {
-    let least = places.iter().fold([f32::INFINITY; 3], |l, p| std::array::from_fn(|a| l[a].min(p[a])));
-    let key = |p: &Quad| {
-        (0..3).fold(0, |key, a| {
-            // To whole numbers within range whatever the place.
-            let cell = ((p[a] - least[a]) / width) as u32;
-            key | spread(cell.min((1 << 20) - 1)) << a
-        })
-    };
-    let mut keys: Vec<(u64, u32)> = places.iter().zip(0..).map(|(p, i)| (key(p), i)).collect();
-    keys.sort_unstable();
-    out.clear();
-    out.extend(keys.iter().map(|k| k.1));
-}
-
-/// The bits of a number of twenty bits, three apart.
-fn spread(v: u32) -> u64 {
-    let mut v = u64::from(v);
-    v = (v | v << 32) & 0x001f_0000_0000_ffff;
-    v = (v | v << 16) & 0x001f_0000_ff00_00ff;
-    v = (v | v << 8) & 0x100f_00f0_0f00_f00f;
-    v = (v | v << 4) & 0x10c3_0c30_c30c_30c3;
-    (v | v << 2) & 0x1249_2492_4924_9249
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::order::order;
     use super::*;
     use proptest::prelude::*;
 
@@ -436,19 +420,20 @@ mod tests {
         (0..3).map(|k| (a[k] - b[k]).powi(2)).sum()
     }
 
-    /// All pairs of each row, without what rows are filled up with.
-    fn pairs(blocks: &[Rows], n: usize) -> Vec<Vec<u32>> {
-        let of = |rows: &Rows| {
+    /// All that is listed for each cluster of `width`, its own particles among them.
+    fn listed(blocks: &[Rows], n: usize, width: usize) -> Vec<Vec<u32>> {
+        let mut out = Vec::new();
+        for (patch, rows) in blocks.iter().enumerate() {
             let mut begin = 0;
-            let row = |end: &u32| {
-                let row =
-                    rows.index[begin..*end as usize].iter().copied().filter(|j| *j < n as u32).collect();
+            for (k, end) in rows.end.iter().enumerate() {
+                let first = patch * PATCH + k * width;
+                let mut row: Vec<u32> = (first as u32..n.min(first + width) as u32).collect();
+                row.extend(&rows.index[begin..*end as usize]);
                 begin = *end as usize;
-                row
-            };
-            rows.end.iter().map(row).collect::<Vec<Vec<u32>>>()
-        };
-        blocks.iter().flat_map(of).collect()
+                out.push(row);
+            }
+        }
+        out
     }
 
     proptest! {
@@ -464,7 +449,7 @@ mod tests {
             let cutoff = 0.85;
             let mut places: Vec<Quad> = points.iter().map(|p| [p[0], p[1], p[2], 0.0]).collect();
             let mut sorted = Vec::new();
-            order(&places, 0.5, &mut sorted);
+            order(&places, &mut sorted);
             places = sorted.iter().map(|i| places[*i as usize]).collect();
             let n = places.len();
             let half = |patch: usize| halves[patch % 2];
@@ -497,16 +482,24 @@ mod tests {
                 let mut all = Vec::new();
                 whole.list_all(n, &mut all);
                 prop_assert_eq!(blocks.iter().map(|b| &b.index).collect::<Vec<_>>(), all.iter().map(|b| &b.index).collect::<Vec<_>>());
-                let rows = pairs(&blocks, n);
-                for i in 0..n {
+                let width = crate::simd::width();
+                let rows = listed(&blocks, n, width);
+                prop_assert_eq!(rows.len(), n.div_ceil(width));
+                for (cluster, row) in rows.iter().enumerate() {
+                    let own = cluster * width..n.min((cluster + 1) * width);
                     for j in 0..n {
-                        let reach = cutoff + (patches.halves()[i / PATCH] + patches.halves()[j / PATCH]);
-                        let d2 = distance2(references[i], references[j]);
-                        let listed = rows[i].contains(&(j as u32));
-                        if (d2 - reach * reach).abs() > 1e-5 {
-                            prop_assert_eq!(listed, i != j && d2 < reach * reach);
+                        let (mut near, mut sure) = (own.contains(&j), true);
+                        for i in own.clone() {
+                            let reach = cutoff + (patches.halves()[i / PATCH] + patches.halves()[j / PATCH]);
+                            let d2 = distance2(references[i], references[j]);
+                            near |= d2 < reach * reach;
+                            sure &= (d2 - reach * reach).abs() > 1e-5;
+                            let apart = distance2(places[i], places[j]) >= cutoff * cutoff;
+                            prop_assert!(apart || row.contains(&(j as u32)));
                         }
-                        prop_assert!(listed || i == j || distance2(places[i], places[j]) >= cutoff * cutoff);
+                        if sure {
+                            prop_assert_eq!(row.iter().filter(|k| **k == j as u32).count(), usize::from(near));
+                        }
                     }
                 }
             }
@@ -526,19 +519,5 @@ mod tests {
             let near = now.iter().any(|q| distance2([p[0], p[1], p[2], 0.0], *q) < reach * reach);
             prop_assert_eq!(patches.is_near(p, reach, &now), near);
         }
-    }
-
-    #[test]
-    fn the_curve_keeps_cells_together() {
-        assert_eq!(spread(0b1011), 0b1_000_001_001);
-        assert_eq!(spread((1 << 20) - 1).count_ones(), 20);
-        let places: Vec<Quad> =
-            (0..64).rev().map(|i| [(i % 4) as f32, (i / 4 % 4) as f32, (i / 16) as f32, 0.0]).collect();
-        let mut sorted = Vec::new();
-        order(&places, 1.0, &mut sorted);
-        // The first eight are a cube of two.
-        assert!(sorted[..8].iter().all(|i| places[*i as usize][..3].iter().all(|v| *v < 2.0)), "{sorted:?}");
-        order(&[[f32::NAN, 1e30, -1e30, 0.0]], 1.0, &mut sorted);
-        assert_eq!(sorted, [0]);
     }
 }

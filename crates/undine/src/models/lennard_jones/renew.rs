@@ -3,21 +3,21 @@
 use glam::Vec3;
 
 use super::force::record;
-use super::patches::{self, PATCH};
+use super::patches::PATCH;
 use super::relist::fill_all;
-use super::{FAR, LennardJones, MANY};
+use super::{FAR, LennardJones, MANY, order};
 use crate::models::{Around, Passes};
 
 /// Least and greatest way of a particle before its patch is listed anew, × σ.
-const WAYS: [f64; 2] = [0.1, 1.0];
+const WAYS: [f64; 2] = [0.1, 0.5];
 /// Steps that a list shall serve, if that needs no longer way.
-const LASTS: f64 = 6.0;
-/// Steps after which particles are sorted again: those of a patch do not stay together.
-const SORTED: u64 = 40;
+const LASTS: f64 = 3.0;
+/// Steps after which particles are sorted again if patches have been listed anew so often since, on the whole: those of a patch, and
+/// of its clusters, do not stay together.
+const SORTED: u64 = 8;
+const MIXED: u64 = 3;
 /// Share of its way from which on a patch is listed anew when another is: so that parts of the list wear out together.
 const SYNC: f32 = 0.2;
-/// Width of the cells by which particles are sorted, × σ.
-const CELL: f64 = 1.0;
 
 impl LennardJones {
     /// Whether as many particles as there are now are listed by patches.
@@ -39,7 +39,7 @@ impl LennardJones {
         self.place.resize(n + 1, FAR);
         fill_all(&self.grid, self.particles.position(), &mut self.place[..n]);
         let mut order = Vec::new();
-        patches::order(&self.place[..n], (CELL * sigma / self.support()) as f32, &mut order);
+        order::order(&self.place[..n], &mut order);
         self.particles.put_in_order(&order);
         for (kept, now) in self.laid.iter_mut().zip(self.particles.position()) {
             kept.clear();
@@ -68,7 +68,7 @@ impl LennardJones {
         let cutoff = (self.params.pair.cutoff / self.support()) as f32;
         self.patches.lay(&self.listed, cutoff, halves);
         self.patches.list_all(n, &mut self.list.blocks);
-        self.since = 0;
+        (self.since, self.mixed) = (0, 0);
     }
 
     /// How far particles of each patch may go, supports, for steps of dt.
@@ -86,7 +86,8 @@ impl LennardJones {
     pub(super) fn keep_patches(&mut self, dt: f64, around: &Around, passes: &mut Passes) {
         let mut worn = std::mem::take(&mut self.worn);
         self.patches.worn(&self.far2, SYNC, &mut worn);
-        if !worn.is_empty() && self.since >= SORTED {
+        let mixed = self.mixed >= MIXED * self.particles.len().div_ceil(PATCH) as u64;
+        if !worn.is_empty() && self.since >= SORTED && mixed {
             self.relist(dt, around, passes);
         } else if !worn.is_empty() {
             passes.time("list", || self.renew(&worn, dt));
@@ -107,7 +108,9 @@ impl LennardJones {
         let velocity = &self.particles.velocity;
         let half = |patch: usize| ways.half(&velocity[patch * PATCH..n.min((patch + 1) * PATCH)]);
         self.patches.renew(worn, &self.place[..n], half);
-        self.renewed += self.patches.list_renewed(n, &mut self.list.blocks) as u64;
+        let listed = self.patches.list_renewed(n, &mut self.list.blocks) as u64;
+        self.renewed += listed;
+        self.mixed += listed;
     }
 }
 

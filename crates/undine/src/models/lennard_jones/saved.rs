@@ -25,6 +25,7 @@ pub(super) fn save(of: &LennardJones, out: &mut CheckpointWriter) -> std::io::Re
     out.put_f64s(&numbers)?;
     out.put_u64(of.steps)?;
     out.put_u64(of.since)?;
+    out.put_u64(of.mixed)?;
     let e = &of.extremes;
     out.put_f32s(&[e.speed2, e.closest.close, e.closest.rate])
 }
@@ -48,7 +49,7 @@ pub(super) fn load(of: &mut LennardJones, from: &mut CheckpointReader) -> Result
     while let Some(b) = Beside::from_numbers(&mut numbers)? {
         beside.push(b);
     }
-    let (steps, since) = (from.get_u64()?, from.get_u64()?);
+    let (steps, since, mixed) = (from.get_u64()?, from.get_u64()?, from.get_u64()?);
     let extremes = from.get_f32s()?;
     let [speed2, close, rate] = extremes[..] else { return Err(damaged("step statistics")) };
     if !beside.is_empty() && (beside.len() != n || room.len() != n) || listed.iter().any(|a| a.len() != n) {
@@ -93,7 +94,7 @@ pub(super) fn load(of: &mut LennardJones, from: &mut CheckpointReader) -> Result
     super::relist::fill_all(&of.grid, of.particles.position(), &mut of.place[..n]);
     of.stale = stale;
     (of.travel, of.steps) = (travel, steps);
-    (of.wear, of.since) = (wear, since);
+    (of.wear, of.since, of.mixed) = (wear, since, mixed);
     (of.beside, of.room) = (beside, room);
     let closest = super::Closest { close, rate };
     of.extremes = Extremes { speed2, fastest: 0, closest };

@@ -144,6 +144,76 @@ fn fast_forces_are_those_of_the_plain_equations_whatever_the_options() {
     }
 }
 
+/// The same in open space, where lists are kept by patches and rows are those of clusters.
+#[test]
+fn forces_on_clusters_are_those_of_the_plain_equations_whatever_the_options() {
+    for keys in [
+        "damping = 0\nshifted = \"potential\"",
+        "damping = 0",
+        "damping = 0.5\nshifted = \"potential\"",
+        "damping = 0.5\ncutoff = 1.7\nshifted = \"potential\"",
+        "damping = 0.5\ncutoff = 1.7",
+        "damping = 0.5",
+    ] {
+        let (mut scene, of) = jumble(keys, 0.3);
+        scene.domain = None;
+        let mut model = LennardJones::new(&scene);
+        let births: Vec<Birth> = places(&of)
+            .into_iter()
+            .zip(velocities(&of))
+            .map(|(position, velocity)| Birth { position, velocity, fluid: 0 })
+            .collect();
+        // Some are missing, so that the last cluster is not full.
+        model.insert(&births[..births.len() - 3]);
+        let mut bench = Bench::new(&scene);
+        bench.refresh(&mut model);
+        // Moved on, so that the list is not fresh.
+        for _ in 0..3 {
+            bench.step(&mut model, 0.001);
+        }
+        assert!(model.patched && model.period.is_none());
+        let expected = law(&model).forces(&places(&model), &velocities(&model));
+        let velocity = model.particles.velocity.iter().chain(&[[0.0; 3]]);
+        let record: Vec<_> = model.place.iter().zip(velocity).map(|(p, v)| force::record(*p, *v)).collect();
+        let seen = Seen { record: &record, ..model.seen() };
+        let n = expected.len();
+        let mut plain_rows = Vec::new();
+        model.patches.list_portable(n, &mut plain_rows);
+        for (block, (rows, plain_rows)) in model.list.blocks.iter().zip(&plain_rows).enumerate() {
+            let first = block * BLOCK;
+            let count = BLOCK.min(n - first);
+            let (mut fast, mut plain) = (vec![[0.0; 3]; count], vec![[0.0; 3]; count]);
+            let mut most = [Closest::default(); 2];
+            clusters::forces(&seen, rows, first, &mut fast, &mut most[0]);
+            clusters::forces_in::<Portable>(&seen, plain_rows, first, &mut plain, &mut most[1]);
+            let mut closest = 0f64;
+            for k in 0..count {
+                let e = expected[first + k];
+                for got in [fast[k], plain[k]] {
+                    let got = Vec3::from(got).as_dvec3() * f64::from(model.constants.force);
+                    assert!(got.distance(e) < 2e-4 * (10.0 + e.length()), "{keys}: {got} is not {e}");
+                }
+                let (all, sigma) = (places(&model), model.params.pair.sigma);
+                for (_, p) in all.iter().enumerate().filter(|(j, _)| *j != first + k) {
+                    closest = closest.max((sigma / p.distance(all[first + k])).powi(2));
+                }
+            }
+            for most in most {
+                assert!((f64::from(most.close) - closest).abs() < 1e-3 * closest, "{most:?}, not {closest}");
+                assert_eq!(most.rate > 0.0, model.params.damping > 0.0);
+            }
+        }
+        let (energy, virial) = law(&model).measure(&places(&model));
+        let m = model.measure();
+        assert!(
+            (m.potential - energy).abs() < 1e-4 * energy.abs(),
+            "{keys}: {} is not {energy}",
+            m.potential
+        );
+        assert!((m.virial - virial).abs() < 1e-3 * energy.abs(), "{keys}: {} is not {virial}", m.virial);
+    }
+}
+
 /// Pairs nearer than the cut-off that are not listed.
 fn missed(model: &LennardJones) -> usize {
     let (places, law) = (places(model), law(model));

@@ -24,7 +24,7 @@ const STALE: f32 = 0.05;
 const LEAD: f32 = 0.9;
 
 /// And how far the fastest wall moves, × σ: planes do not turn.
-const LAG: f32 = 0.5;
+const LAG: f32 = 1.0;
 
 /// How much farther than they are felt walls are looked for, × σ: the farther, the longer it need not be done again.
 const MARGIN: f32 = 0.6;
