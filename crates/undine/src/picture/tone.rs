@@ -1,5 +1,7 @@
 //! From linear light to the bytes of a picture.
 
+use std::sync::OnceLock;
+
 use glam::Vec3;
 
 /// Keeps colours as they are and rolls off only what is too bright, first in brightness, then towards white (the
@@ -25,9 +27,47 @@ pub fn finite(light: Vec3) -> Vec3 {
     light.map(|x| if x.is_finite() { x.clamp(0.0, 1e6) } else { 0.0 })
 }
 
-/// The sRGB curve, linear 0..1 to a byte.
+/// The sRGB curve, linear 0..1 to a byte. Looked up: a power for each component took a tenth of the time of a volume's picture.
 pub fn srgb(linear: f32) -> u8 {
+    static STEPS: OnceLock<Steps> = OnceLock::new();
+    let steps = STEPS.get_or_init(Steps::new);
     let x = linear.clamp(0.0, 1.0);
+    let byte = steps.first[(x * CELLS as f32) as usize];
+    byte + u8::from(x >= steps.from[usize::from(byte) + 1])
+}
+
+/// Equal parts of 0..1, so many that the curve rises by less than a byte in each.
+const CELLS: usize = 4096;
+
+/// Where the bytes of the sRGB curve begin.
+struct Steps {
+    /// The byte at the beginning of each cell.
+    first: [u8; CELLS + 1],
+    /// The least number of each byte; nothing is as much as the last.
+    from: [f32; 257],
+}
+
+impl Steps {
+    fn new() -> Self {
+        let mut from = [f32::INFINITY; 257];
+        for (byte, from) in from[..256].iter_mut().enumerate() {
+            // Numbers from zero on are in the order of their bits.
+            let (mut low, mut high) = (0, 1f32.to_bits());
+            while low < high {
+                let middle = (low + high) / 2;
+                if usize::from(curve(f32::from_bits(middle))) >= byte {
+                    high = middle
+                } else {
+                    low = middle + 1
+                }
+            }
+            *from = f32::from_bits(low);
+        }
+        Steps { first: std::array::from_fn(|c| curve(c as f32 / CELLS as f32)), from }
+    }
+}
+
+fn curve(x: f32) -> u8 {
     let y = if x <= 0.003_130_8 { 12.92 * x } else { 1.055 * x.powf(1.0 / 2.4) - 0.055 };
     (255.0 * y + 0.5) as u8
 }
@@ -47,6 +87,15 @@ mod tests {
         for b in 0..=255u8 {
             assert_eq!(srgb(linear(b)), b);
         }
+    }
+
+    #[test]
+    fn what_is_looked_up_is_the_curve() {
+        for k in 0..=1_000_003u32 {
+            let x = k as f32 / 1_000_003.0;
+            assert_eq!(srgb(x), curve(x), "{x}");
+        }
+        assert_eq!([-1.0, 0.0, 1.0, 7.0, f32::NAN].map(srgb), [0, 0, 255, 255, 0]);
     }
 
     #[test]

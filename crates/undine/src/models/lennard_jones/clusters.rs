@@ -64,9 +64,9 @@ fn cluster<L: Lanes>(seen: &Seen, first: usize, count: usize, moves: bool) -> [L
         return [x, y, z, vx, vy, vz];
     }
     let mut lanes = [[NOWHERE; WIDEST]; 6];
-    for k in 0..count {
-        for a in 0..3 {
-            lanes[a][k] = seen.place[first + k][a];
+    for a in 0..3 {
+        for (k, place) in seen.place[first..first + count].iter().enumerate() {
+            lanes[a][k] = place[a];
             lanes[3 + a][k] = if moves { seen.record[first + k].0[4 + a] } else { 0.0 };
         }
     }
@@ -126,8 +126,8 @@ impl<L: Lanes> Met<L> {
             r2 = r2.add(own);
         }
         let pushed = pairs.push::<FRICTION, SHIFTED>(d, r2, nearer);
-        for a in 0..3 {
-            self.sum[a] = pushed.force.mul_add(d[a], self.sum[a]);
+        for (sum, d) in self.sum.iter_mut().zip(d) {
+            *sum = pushed.force.mul_add(d, *sum);
         }
         self.close = self.close.max(pushed.s2);
         self.rate = self.rate.max(pushed.rate);

@@ -89,7 +89,7 @@ mod tests {
         order(&places, &mut sorted);
         for (size, side) in [(LEAF, 1.0), (PATCH, 3.0)] {
             for part in sorted.chunks(size) {
-                for a in 0..3 {
+                for a in [0, 1, 2] {
                     let along = part.iter().map(|i| places[*i as usize][a]);
                     let (low, high) = along.fold((f32::MAX, f32::MIN), |(l, h), v| (l.min(v), h.max(v)));
                     assert_eq!(high - low, side);

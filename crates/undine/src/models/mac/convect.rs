@@ -379,9 +379,9 @@ impl Flow<'_> {
             (way, square) = (way.max(d), square + d * d);
             cell[a] = (at[a] as usize).min(layout.n[a] - 1);
         }
-        // Not so written that what is no number would be far.
-        self.cuts.clear[layout.at(cell)] < near_body(layout, way)
-            && !(corner_value_at(layout, self.cuts.corners(), at) > square.sqrt() + between_corners(layout))
+        let far = corner_value_at(layout, self.cuts.corners(), at) > square.sqrt() + between_corners(layout);
+        // What is no number is not far.
+        self.cuts.clear[layout.at(cell)] < near_body(layout, way) && !far
     }
 
     #[cold]

@@ -22,7 +22,7 @@ use crate::models::Birth;
 use crate::state::markers::{BLOCK, Markers, Order};
 
 /// They are put in the order of cells again when the fastest has gone so far, 1/64 cells, of which a step counts at most so many: for the
-/// cache's sake alone. A sort costs as much as three or four steps.
+/// cache's sake alone.
 const SORT: u32 = 128;
 const MOST_OF_STEP: f32 = 16.0;
 /// Planes of displacements that a thread finds at a time.

@@ -200,24 +200,26 @@ impl Continuity {
                     }
                     let rate = *rho * rate;
                     *rho += self.dt * (rate + self.diffusion * sums[k].diffusion);
-                    let length = (n[0] * n[0] + n[1] * n[1] + n[2] * n[2]).sqrt();
+                    // Roots only of the few at a surface.
+                    let square = n[0] * n[0] + n[1] * n[1] + n[2] * n[2];
+                    let at_surface = square > SURFACE * SURFACE;
                     let sum = self.sum * sums[k].sum + held;
-                    if length < SURFACE {
+                    if !at_surface {
                         *rho += self.pull * (sum - *rho);
                     }
                     *rho = rho.clamp(LEAST, MOST);
                     if self.counts {
                         totals.density += f64::from(*rho);
                         totals.sum += f64::from(sum);
-                        totals.at_surface += usize::from(length > SURFACE);
+                        totals.at_surface += usize::from(at_surface);
                     }
                     compression[k] = *rho - 1.0 + (self.bulk * rate).clamp(-0.05, 0.05);
-                    let root = 1.0 / length.sqrt();
-                    surface[k] = if length > SURFACE {
-                        [n[0] * root, n[1] * root, n[2] * root, length]
-                    } else {
-                        [0.0; 4]
-                    };
+                    surface[k] = [0.0; 4];
+                    if at_surface {
+                        let length = square.sqrt();
+                        let root = 1.0 / length.sqrt();
+                        surface[k] = [n[0] * root, n[1] * root, n[2] * root, length];
+                    }
                 }
             },
         );

@@ -24,7 +24,7 @@ const GIVE: f64 = 0.05;
 /// The same of the distance at which cloth holds water off.
 const SHEET_GIVE: f64 = 0.5;
 /// Least markers of a cell that are used, if it has so many: with fewer, chance kicks the liquid out of bodies.
-const LEAST: u32 = 8;
+const LEAST: u32 = 12;
 /// Damping, as a share of the critical one.
 const DAMPING: f64 = 0.2;
 

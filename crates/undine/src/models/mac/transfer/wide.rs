@@ -1,6 +1,4 @@
 //! Sums of markers with AVX2: four nodes of a component, momentum and mass of each, at a time.
-//!
-//! Tried and lost: rows of two nodes in registers of four lanes, which the compiler takes apart into single numbers.
 
 use std::arch::x86_64::*;
 use std::ops::Range;

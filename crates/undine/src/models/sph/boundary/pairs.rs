@@ -224,8 +224,8 @@ impl<const REPEL: bool> Visit for Push<'_, REPEL> {
             at += L::N;
         }
         let force = L::sum4([force[0], force[1], force[2], zero]);
-        for a in 0..3 {
-            self.out[i][a] += force[a] * f.per_mass;
+        for (out, force) in self.out[i].iter_mut().zip(force) {
+            *out += force * f.per_mass;
         }
     }
 }
