@@ -171,14 +171,16 @@ impl Boundary {
         }
     }
 
-    /// Sums what the density pass wants of those that the fluid sees. Who sees whom is searched where neighbours are to be `fresh`;
-    /// else those found before serve on, and what moves was made to follow.
-    pub fn find(&mut self, around: &Around, particles: &Particles, work: &Work, fresh: bool) {
-        if fresh {
-            for moving in self.moving.iter_mut().chain(&mut self.skin) {
-                moving.pose(around.walls, around.solids, self.period.as_ref());
-            }
+    /// Moves what moves and sorts it anew: to be done before fluid looks where walls are, and before it searches for them.
+    pub fn pose(&mut self, around: &Around) {
+        for moving in self.moving.iter_mut().chain(&mut self.skin) {
+            moving.pose(around.walls, around.solids, self.period.as_ref());
         }
+    }
+
+    /// Sums what the density pass wants of those that the fluid sees. Who sees whom is searched where neighbours are to be `fresh`,
+    /// after [`Boundary::pose`]; else those found before serve on, and what moves was made to follow.
+    pub fn find(&mut self, particles: &Particles, work: &Work, fresh: bool) {
         let unit = self.constants.unit;
         for set in self.sets_mut() {
             set.find(particles.position(), &work.records, unit, fresh);

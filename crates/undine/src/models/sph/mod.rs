@@ -216,6 +216,8 @@ impl Sph {
                 self.particles.sort(&mut self.grid, self.period.as_ref());
                 self.shed();
                 self.searches += 1;
+                // Before fluid is told whether it is beside walls: where they were before is not saved.
+                self.boundary.pose(around);
             }
             self.work.fill(&self.particles, &self.grid, fresh);
             if fresh && self.keeps {
@@ -232,7 +234,7 @@ impl Sph {
                 }
             }
         });
-        passes.time("walls", || self.boundary.find(around, &self.particles, &self.work, fresh));
+        passes.time("walls", || self.boundary.find(&self.particles, &self.work, fresh));
         passes.time("density", || match self.params.kernels {
             Kernels::Mueller => {
                 density::density(

@@ -49,7 +49,8 @@ impl Sph {
         self.particles.sort(&mut self.grid, self.period.as_ref());
         self.stale = true;
         self.work.fill(&self.particles, &self.grid, true);
-        self.boundary.find(around, &self.particles, &self.work, true);
+        self.boundary.pose(around);
+        self.boundary.find(&self.particles, &self.work, true);
         self.boundary.press();
         // The stress of surfaces, of the step before.
         self.work.surface.clear();
