@@ -395,10 +395,8 @@ impl Grid {
         let (mut low, mut high) = ([0i32; 8], [0i32; 8]);
         for k in 0..8 {
             let reach = (1.0 - square[k]).max(0.0).sqrt() + SLACK;
-            // SAFETY: a particle's coordinates are finite and between 1 and the length of the grid (`fit`).
-            low[k] = unsafe { ((p[0] - reach) * FINE).to_int_unchecked() };
-            // SAFETY: as above.
-            high[k] = unsafe { ((q[0] + reach) * FINE).to_int_unchecked() };
+            low[k] = ((p[0] - reach) * FINE) as i32;
+            high[k] = ((q[0] + reach) * FINE) as i32;
         }
         let (mut start, mut count) = ([0u32; 9], [0u32; 9]);
         let cells = self.start.as_slice();
@@ -408,16 +406,18 @@ impl Grid {
             } else {
                 (((p[0] - 1.0 - SLACK) * FINE) as i32, ((q[0] + 1.0 + SLACK) * FINE) as i32)
             };
-            debug_assert!(low >= 0 && ((out.row_start[k] + high) as usize) + 1 < cells.len());
-            // SAFETY: `fit` leaves a margin of one support on every side of every particle.
-            let (first, last) = unsafe {
-                (
-                    *cells.get_unchecked((out.row_start[k] + low) as usize),
-                    *cells.get_unchecked((out.row_start[k] + high) as usize + 1),
-                )
+            // `fit` leaves a margin of one support on every side of every particle; what is beyond all the same is looked for slowly.
+            let at =
+                |cell: i32| cells.get(usize::try_from(out.row_start[k].checked_add(cell)?).ok()?).copied();
+            let (Some(first), Some(last)) = (at(low), at(high.saturating_add(1))) else {
+                return self.candidates_anywhere::<L>(
+                    p.map(|v| v / self.per_reach),
+                    q.map(|v| v / self.per_reach),
+                    out,
+                );
             };
             start[k] = first;
-            count[k] = if k < 8 && square[k] >= 1.0 { 0 } else { last - first };
+            count[k] = if k < 8 && square[k] >= 1.0 { 0 } else { last.saturating_sub(first) };
         }
         out.reserve(count.iter().sum::<u32>() as usize / L::N + 9);
         let mut len = 0;
