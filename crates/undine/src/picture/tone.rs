@@ -27,7 +27,7 @@ pub fn finite(light: Vec3) -> Vec3 {
     light.map(|x| if x.is_finite() { x.clamp(0.0, 1e6) } else { 0.0 })
 }
 
-/// The sRGB curve, linear 0..1 to a byte. Looked up: a power for each component took a tenth of the time of a volume's picture.
+/// The sRGB curve, linear 0..1 to a byte. Looked up: powers for each component stood out in a profile of pictures.
 pub fn srgb(linear: f32) -> u8 {
     static STEPS: OnceLock<Steps> = OnceLock::new();
     let steps = STEPS.get_or_init(Steps::new);
