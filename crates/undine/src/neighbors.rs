@@ -44,6 +44,9 @@ const UNSQUEEZED: f64 = 256.0;
 const FRUGAL_CELLS: f64 = (1 << 18) as f64;
 /// Fewest rows that are shared: those beside a row must be others.
 const SHARED_ROWS: f64 = 4.0;
+/// Room around the particles, in supports: a little more than one, because far from the origin the place of the lowest particle
+/// in its grid is rounded, and the rows beside a place below one would begin before the first cell.
+const MARGIN: f64 = 1.0 + 1.0 / 64.0;
 /// Buckets in which empty stretches of an axis are looked for.
 const BUCKETS: usize = 4096;
 
@@ -173,7 +176,7 @@ impl Grid {
             least_cells: CELLS_AT_LEAST,
             cells_per_particle: CELLS_PER_PARTICLE,
             unsqueezed: 0.0,
-            margin: 1.0,
+            margin: MARGIN,
             reach: 1.0,
             per_reach: 1.0,
         }

@@ -148,6 +148,17 @@ fn a_long_period_costs_no_cells() {
 }
 
 #[test]
+fn rows_beside_the_lowest_particle_are_in_the_grid_far_from_the_origin() {
+    for k in 0..1000 {
+        let far = 55_546.550_8 * (1.0 + 0.37 * f64::from(k));
+        let points = [[far, -far, far], [far + 0.1, -far + 0.1, far + 0.1]];
+        let local = sorted(&points, 0.2, None).local;
+        assert!(local.iter().flatten().all(|v| *v >= 1.0), "{far}: {local:?}");
+        agrees(&points, 0.2, None);
+    }
+}
+
+#[test]
 fn places_beyond_all_numbers_have_no_neighbours() {
     let scattered: Vec<[f64; 3]> = (0..300).map(|i| [f64::from(i * 7919 % 300); 3]).collect();
     for points in [&[[0.0; 3]][..], &scattered[..]] {
