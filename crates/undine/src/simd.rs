@@ -317,6 +317,19 @@ macro_rules! eight {
 }
 pub(crate) use eight;
 
+/// Makes the compiler read a local variable again where it is used next. In a loop with more fixed values than registers it would
+/// keep some of them in registers and its sums in memory; so it reads the fixed ones with the instructions that use them.
+#[inline(always)]
+pub fn reread<T>(of: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: no instruction at all.
+    unsafe {
+        std::arch::asm!("/* {0} */", in(reg) of, options(nostack, preserves_flags));
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = of;
+}
+
 /// Asks for data into the second cache that will be needed in a while, such as what a loop over particles reads after one over pairs.
 #[inline(always)]
 pub fn prefetch<T>(data: &[T]) {

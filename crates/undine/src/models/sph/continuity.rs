@@ -7,6 +7,7 @@
 //! - a bulk viscosity, which damps sound and nothing else;
 //! - a slow pull towards the summed density inside the fluid, so that volume cannot drift over long runs.
 
+use std::hint::black_box;
 use std::mem::MaybeUninit;
 
 use glam::DVec3;
@@ -21,7 +22,7 @@ use super::work::{MANY, Record, VOLUME, Work};
 use crate::kernels::{Cored, Wide, lattice_sum};
 use crate::models::Around;
 use crate::neighbors::Grid;
-use crate::simd::{Lanes, eight, prefetch};
+use crate::simd::{Lanes, eight, prefetch, reread};
 use crate::state::particles::{BLOCK, Particles};
 
 /// Diffusion coefficient δ of the density, dimensionless (0.1 is usual).
@@ -273,7 +274,7 @@ impl Continuity {
             loop {
                 let batch = found.batch(k);
                 numbers.take::<L>(found, k);
-                let (neighbors, shift) = (numbers.and_one(), batch.shift);
+                let (neighbors, shift) = (numbers.all(), batch.shift);
                 let room = exact.room(neighbors.len());
                 let count = if down {
                     self.add::<L, true>(&mut sums, &own, neighbors, &work.records, shift, room)
@@ -289,15 +290,15 @@ impl Continuity {
             }
             let [convergence, diffusion, x, y, z, sum] = lanes(sums);
             for (b, out) in out[i - first..i - first + n].iter_mut().enumerate() {
-                let color = [x[b], y[b], z[b]];
-                *out = Rate { convergence: convergence[b], diffusion: diffusion[b], color, sum: sum[b] };
+                let color = [-x[b], -y[b], -z[b]];
+                let (convergence, diffusion) = (-convergence[b], -diffusion[b]);
+                *out = Rate { convergence, diffusion, color, sum: 0.5 * sum[b] };
             }
             i += n;
         }
-        exact.finish();
     }
 
-    /// Adds the neighbours of particles, after which comes one more that does not count, seen from a periodic image; gravity may be
+    /// Adds the neighbours of particles, seen from a periodic image; gravity may be
     /// along y alone (`DOWN`). Writes those within the support of any to `near`; how many these are.
     #[inline(always)]
     fn add<L: Lanes, const DOWN: bool>(
@@ -311,40 +312,39 @@ impl Continuity {
     ) -> usize {
         let q = own.image(shift);
         let h = [L::splat(self.hydrostatic[0]), L::splat(self.hydrostatic[1]), L::splat(self.hydrostatic[2])];
-        let core = L::splat(Cored::CORE as f32);
+        let one = L::splat(black_box(1.0));
+        let core = L::splat(black_box((2.0 * Cored::CORE) as f32));
+        // What does not change. More than there are registers for.
+        let fixed = (Octet { at: q, ..*own }, h, one, core);
         let mut all = *sums;
         let mut count = 0;
-        let [first, others @ ..] = neighbors else { return count };
-        // SAFETY: these, here and below, are numbers of particles.
-        let mut next = unsafe { Neighbor::find(records, *first, &q) };
-        for (&j, &following) in neighbors.iter().zip(others) {
-            let Neighbor { record: r, d, w, is_near } = next;
+        assert!(neighbors.len() <= near.len());
+        for &j in neighbors {
+            reread(&raw const fixed);
+            let (own, h, one, core) = &fixed;
+            // SAFETY: these are numbers of particles.
+            let Neighbor { record: r, d, w, is_near } = unsafe { Neighbor::find(records, j, &own.at, *one) };
             // Written always and kept if it is near: no branch to guess.
-            // SAFETY: there is room for all; the numbers are those of particles.
-            unsafe {
-                near.get_unchecked_mut(count).write(j);
-                next = Neighbor::find(records, following, &q);
-            }
+            // SAFETY: there is room for all.
+            unsafe { near.get_unchecked_mut(count).write(j) };
             count += usize::from(is_near);
-            let w2 = w.mul(w);
             let volume = L::splat(r[VOLUME]);
-            let g = core_gradient(w, w2, w2.mul(volume));
-            let dv = [
-                L::splat(r[4]).sub(own.velocity[0]),
-                L::splat(r[5]).sub(own.velocity[1]),
-                L::splat(r[6]).sub(own.velocity[2]),
-            ];
-            let closing = dv[2].mul_add(d[2], dv[1].mul_add(d[1], dv[0].mul(d[0])));
-            // ρ_j - ρ_i = V_i - V_j to first order around rest, less the hydrostatic difference.
-            let apart = own.volume.sub(volume);
-            let mut apart = h[1].mul_add(d[1], apart);
+            let w2 = w.mul(w);
+            let w3 = w2.mul(w);
+            // g = w² + 2c w⁵ = w² (1 + 2c w³) of the cored kernel: ∇W = 6f/h⁴ g d.
+            let cored = w3.mul_add(*core, *one);
+            let g = w2.mul(volume).mul(cored);
+            let dv = own.against(r);
+            let opening = dv[2].mul_add(d[2], dv[1].mul_add(d[1], dv[0].mul(d[0])));
+            // ρ_i - ρ_j = V_j - V_i to first order around rest, less the hydrostatic difference.
+            let mut apart = h[1].mul_add(d[1], volume.sub(own.volume));
             if !DOWN {
                 apart = h[2].mul_add(d[2], h[0].mul_add(d[0], apart));
             }
-            all[0] = closing.mul_add(g, all[0]);
+            all[0] = opening.mul_add(g, all[0]);
             all[1] = apart.mul_add(g, all[1]);
-            let w3 = w2.mul(w);
-            all[5] = w3.mul(w3).mul_add(core, w3.add(all[5]));
+            // Twice w³ + c w⁶.
+            all[5] = w3.mul_add(cored, w3.add(all[5]));
             let c = w.mul(volume);
             all[2] = d[0].mul_add(c, all[2]);
             all[3] = d[1].mul_add(c, all[3]);

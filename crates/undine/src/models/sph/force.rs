@@ -3,17 +3,19 @@
 //!
 //! See [`super::octet`] for how neighbours are gone through.
 
+mod sums;
+
 use std::f64::consts::PI;
-use std::ops::Range;
 
 use glam::DVec3;
 use rayon::prelude::*;
 
 use super::boundary::Boundary;
-use super::continuity::{WALLS, core_gradient};
+use self::sums::Sums;
+use super::continuity::WALLS;
 use super::crowd::{Crowd, Near, Shared};
-use super::octet::{Exact, Neighbor, Numbers, OCTET, Octet, lanes};
-use super::params::{COHESION_ZERO, FluidParams, Params, STRESS_FACTOR};
+use super::octet::{Exact, Numbers};
+use super::params::{FluidParams, Params, STRESS_FACTOR};
 use super::wall_kernels::{WallAction, WallKernels};
 use super::work::{PRESSURE, Record, VOLUME, Work};
 use crate::kernels::{Cored, Wide};
@@ -37,7 +39,7 @@ pub struct Forces {
     tension: u8,
     /// Per fluid.
     pub(super) fluids: Vec<FluidConstants>,
-    /// Number, viscosity, damping, stress and calm of each, for pairs of different ones.
+    /// Number, viscosity, damping, stress and calm of each, the last four per `pressure`: sums over pairs leave it to the end.
     mixed: Vec<[f32; 5]>,
     /// Ratio of `cohesion` and `stress`, the same for all fluids.
     cohesion_per_stress: f32,
@@ -157,7 +159,10 @@ impl Forces {
             mixed: fluids
                 .iter()
                 .enumerate()
-                .map(|(k, f)| [k as f32, f.viscosity, f.damping, f.stress, f.calm])
+                .map(|(k, f)| {
+                    let per = |of: f32| (f64::from(of) / pressure) as f32;
+                    [k as f32, per(f.viscosity), per(f.damping), per(f.stress), per(f.calm)]
+                })
                 .collect(),
             fluids,
             cohesion_per_stress,
@@ -346,16 +351,16 @@ impl Forces {
                     Some(exact) => exact.batch(k),
                     None => {
                         numbers.take::<L>(found, k);
-                        numbers.and_one()
+                        numbers.all()
                     }
                 };
                 let mixed = !alone || MULTI && neighbors.iter().any(|j| fluid[*j as usize] != fluid[i]);
                 let neighbors = (neighbors, batch.shift);
                 // Most of several fluids is among its own.
                 if mixed {
-                    sums.add_all::<PAPER, true, TENSION>(self, work, fluid, neighbors);
+                    sums.add::<PAPER, true, TENSION>(self, work, fluid, neighbors);
                 } else {
-                    sums.add_all::<PAPER, false, TENSION>(self, work, fluid, neighbors);
+                    sums.add::<PAPER, false, TENSION>(self, work, fluid, neighbors);
                 }
                 k += 1;
                 if batch.last {
@@ -366,228 +371,4 @@ impl Forces {
             i += n;
         }
     }
-}
-
-/// Running sums of an octet.
-struct Sums<L> {
-    own: Octet<L>,
-    /// Zero where there is none.
-    surface: [L; 4],
-    /// Whether any is at a surface.
-    at_surface: bool,
-    /// Of the particles' fluids.
-    constants: Mixed<L>,
-    /// Force, N.
-    force: [L; 3],
-    /// Σ V ∇W_poly6 and Σ V ∇²W_poly6, without their factors.
-    color: [L; 4],
-}
-
-/// What fluids differ in.
-#[derive(Clone, Copy)]
-struct Mixed<L> {
-    number: L,
-    viscosity: L,
-    damping: L,
-    stress: L,
-    calm: L,
-}
-
-impl<L: Lanes> Mixed<L> {
-    #[inline(always)]
-    fn of(get: impl Fn(usize) -> L) -> Self {
-        Mixed { number: get(0), viscosity: get(1), damping: get(2), stress: get(3), calm: get(4) }
-    }
-
-    /// Means over both fluids of viscosity and damping; only a fluid's own surface pulls.
-    #[inline(always)]
-    fn with(self, other: &[f32; 5]) -> Self {
-        let half = L::splat(0.5);
-        let other = Mixed::of(|c| L::splat(other[c]));
-        let apart = other.number.sub(self.number).abs();
-        Mixed {
-            number: self.number,
-            viscosity: other.viscosity.add(self.viscosity).mul(half),
-            damping: other.damping.add(self.damping).mul(half),
-            stress: other.stress.where_below(apart, half),
-            calm: other.calm.where_below(apart, half),
-        }
-    }
-}
-
-impl<L: Lanes> Sums<L> {
-    #[inline(always)]
-    fn new(c: &Forces, work: &Work, fluid: &[u8], particles: Range<usize>) -> Self {
-        let zero = L::splat(0.0);
-        let records = &work.records[particles.clone()];
-        let last = particles.end - 1;
-        let at_surface = records.iter().any(|r| r[VOLUME] < 0.0);
-        let per_lane = |of: &dyn Fn(usize) -> f32| {
-            let values: [f32; OCTET] = std::array::from_fn(|b| of((particles.start + b).min(last)));
-            // SAFETY: as many as there are lanes.
-            unsafe { L::load(values.as_ptr()) }
-        };
-        let constants = if c.fluids.len() == 1 {
-            Mixed::of(|m| L::splat(c.mixed[0][m]))
-        } else {
-            Mixed::of(|m| per_lane(&|i| c.mixed[usize::from(fluid[i])][m]))
-        };
-        let surface = if at_surface && !work.surface.is_empty() {
-            std::array::from_fn(|m| per_lane(&|i| work.surface[i][m]))
-        } else {
-            [zero; 4]
-        };
-        Sums { own: Octet::new(records), surface, at_surface, constants, force: [zero; 3], color: [zero; 4] }
-    }
-
-    #[inline(always)]
-    fn add_all<const PAPER: bool, const MULTI: bool, const TENSION: u8>(
-        &mut self,
-        c: &Forces,
-        work: &Work,
-        fluid: &[u8],
-        neighbors: (&[u32], [f32; 3]),
-    ) {
-        if TENSION == STRESS && self.at_surface {
-            self.add::<PAPER, MULTI, TENSION, true>(c, work, fluid, neighbors);
-        } else {
-            self.add::<PAPER, MULTI, TENSION, false>(c, work, fluid, neighbors);
-        }
-    }
-
-    /// Adds neighbours, after which comes one more that does not count, seen from a periodic image. The particles are among them and add nothing to themselves but
-    /// to the Laplacian of the colour field; all terms vanish beyond the support.
-    ///
-    /// Every product of the two particles' values is formed so that i and j get the exact same number: pair
-    /// forces cancel to the last bit, and momentum is kept to the rounding of the sums.
-    #[inline(always)]
-    fn add<const PAPER: bool, const MULTI: bool, const TENSION: u8, const SURFACE: bool>(
-        &mut self,
-        c: &Forces,
-        work: &Work,
-        fluid: &[u8],
-        (neighbors, shift): (&[u32], [f32; 3]),
-    ) {
-        let (zero, one) = (L::splat(0.0), L::splat(1.0));
-        let own = &self.own;
-        let q = own.image(shift);
-        let own_volume = own.volume.abs();
-        let pressure = L::splat(c.pressure);
-        let (mut force, mut color) = (self.force, self.color);
-        let [first, others @ ..] = neighbors else { return };
-        // SAFETY: these, here and below, are numbers of particles.
-        let mut next = unsafe { Neighbor::find(&work.records, *first, &q) };
-        for (&j, &following) in neighbors.iter().zip(others) {
-            let Neighbor { record: r, d, w, .. } = next;
-            // SAFETY: see above.
-            next = unsafe { Neighbor::find(&work.records, following, &q) };
-            let j = j as usize;
-            let volume = L::splat(r[VOLUME].abs());
-            let volumes = own_volume.mul(volume);
-            let dv = [
-                L::splat(r[4]).sub(own.velocity[0]),
-                L::splat(r[5]).sub(own.velocity[1]),
-                L::splat(r[6]).sub(own.velocity[2]),
-            ];
-            // (v_j - v_i)·(x_i - x_j): positive when they approach.
-            let approach = dv[2].mul_add(d[2], dv[1].mul_add(d[1], dv[0].mul(d[0])));
-            let closing = approach.max(zero);
-            let constants =
-                if MULTI { self.constants.with(&c.mixed[usize::from(fluid[j])]) } else { self.constants };
-            let both = L::splat(r[PRESSURE]).add(own.pressure).mul(pressure);
-            let w2 = w.mul(w);
-            let (mut radial, shear);
-            if PAPER {
-                // Eq. 10 with the spiky kernel, eq. 14 with the viscosity kernel.
-                let dist = square(d).sqrt();
-                let inverse = one.div(dist.max(L::splat(1e-4)));
-                let t = one.sub(dist).max(zero);
-                let damp = inverse.mul(inverse).mul(closing).mul(constants.damping);
-                radial = damp.add(both).mul(volumes).mul(t.mul(t)).mul(inverse);
-                shear = volumes.mul(t).mul(constants.viscosity);
-            } else {
-                // The same gradient as in the continuity pass, so that no energy comes from nowhere.
-                let g = core_gradient(w, w2, w2.mul(volumes));
-                radial = closing.mul_add(constants.damping, both).mul(g);
-                shear = g.mul(constants.viscosity);
-            }
-            if TENSION == STRESS {
-                // Cohesion A s(1-s²)²(s²-z) between particles.
-                let cohesion = constants.stress.mul(L::splat(c.cohesion_per_stress));
-                let beyond = w.add(L::splat((COHESION_ZERO - 1.0) as f32));
-                radial = cohesion.mul(w2).mul_add(beyond, radial);
-            }
-            for a in 0..3 {
-                force[a] = dv[a].mul_add(shear, d[a].mul_add(radial, force[a]));
-            }
-            if TENSION == STRESS && (SURFACE || r[VOLUME] < 0.0) {
-                let calm = approach.mul(constants.calm).mul(w2).mul(volumes);
-                let factor = constants.stress.mul(w).mul(volumes);
-                force = self.stress(&work.surface[j], d, (factor, calm), force);
-            }
-            if TENSION == COLOR {
-                // ∇W_poly6 and ∇²W_poly6 (eq. 16, 17) without their factors.
-                let g = volume.mul(w2);
-                for a in 0..3 {
-                    color[a] = d[a].mul_add(g, color[a]);
-                }
-                color[3] = volume.mul(w).mul_add(L::splat(3.0).sub(square(d).mul(L::splat(7.0))), color[3]);
-            }
-        }
-        (self.force, self.color) = (force, color);
-    }
-
-    /// Adds the capillary stress of both sides, F = -(Π_i + Π_j)·d × factor, with Π = |n| - nn/|n|, and the damping
-    /// (|n_i| + |n_j|) `calm` d. A surface's own
-    /// n does not feel its own Π, so nothing is left of it where the kernel reaches into the air.
-    #[inline(always)]
-    fn stress(&self, other: &[f32; 4], d: [L; 3], (factor, calm): (L, L), mut force: [L; 3]) -> [L; 3] {
-        let own = &self.surface;
-        let other = [L::splat(other[0]), L::splat(other[1]), L::splat(other[2]), L::splat(other[3])];
-        let a = own[2].mul_add(d[2], own[1].mul_add(d[1], own[0].mul(d[0])));
-        let b = other[2].mul_add(d[2], other[1].mul_add(d[1], other[0].mul(d[0])));
-        let m = own[3].add(other[3]);
-        let radial = m.mul(calm.sub(factor));
-        for c in 0..3 {
-            let across = other[c].mul_add(b, own[c].mul(a));
-            force[c] = d[c].mul_add(radial, across.mul_add(factor, force[c]));
-        }
-        force
-    }
-
-    /// The accelerations of the particles from number `first` on, which have these records.
-    #[inline(always)]
-    fn accelerations<const TENSION: u8>(
-        &self,
-        c: &Forces,
-        fluid: &[u8],
-        records: &[Record],
-        first: usize,
-        out: &mut [[f32; 3]],
-    ) {
-        let [x, y, z] = lanes(self.force);
-        let color = lanes(self.color);
-        for (b, out) in out.iter_mut().enumerate() {
-            let own = &c.fluids[usize::from(fluid[first + b])];
-            let mut f = [x[b], y[b], z[b]];
-            if TENSION == COLOR {
-                // -σ ∇²c n/|n| V (eq. 19), where |n| says that this is a surface.
-                let n = [color[0][b], color[1][b], color[2][b]].map(|v| -c.color_gradient * v);
-                let length = (n[0] * n[0] + n[1] * n[1] + n[2] * n[2]).sqrt();
-                if length > c.color_threshold {
-                    let laplacian = -c.color_laplacian * color[3][b];
-                    let volume = records[b][VOLUME].abs() * c.spacing3 as f32;
-                    let scale = -own.tension * laplacian / length * volume;
-                    f = std::array::from_fn(|a| n[a].mul_add(scale, f[a]));
-                }
-            }
-            *out = f.map(|v| v * own.per_mass);
-        }
-    }
-}
-
-/// |d|².
-#[inline(always)]
-fn square<L: Lanes>(d: [L; 3]) -> L {
-    d[2].mul_add(d[2], d[1].mul_add(d[1], d[0].mul(d[0])))
 }

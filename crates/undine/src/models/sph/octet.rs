@@ -19,6 +19,7 @@ use crate::simd::Lanes;
 pub const OCTET: usize = 8;
 
 /// All that the passes need of eight particles.
+#[derive(Clone, Copy)]
 pub struct Octet<L> {
     /// Places, units of h.
     pub at: [L; 3],
@@ -47,6 +48,13 @@ impl<L: Lanes> Octet<L> {
         }
     }
 
+    /// Velocity of a neighbour against that of the particles, m/s.
+    #[inline(always)]
+    pub fn against(&self, r: &Record) -> [L; 3] {
+        let [x, y, z] = self.velocity;
+        [L::splat(r[4]).sub(x), L::splat(r[5]).sub(y), L::splat(r[6]).sub(z)]
+    }
+
     /// The places seen from a periodic image.
     #[inline(always)]
     pub fn image(&self, shift: [f32; 3]) -> [L; 3] {
@@ -56,14 +64,11 @@ impl<L: Lanes> Octet<L> {
 }
 
 /// A neighbour of an octet.
-///
-/// Loops find it one turn before they use it, so that the long chain that follows from the distance is cut in two: the density pass
-/// at 60k particles took 2.55 ms, after 3.1.
 #[derive(Clone, Copy)]
 pub struct Neighbor<'a, L> {
     /// Its record.
     pub record: &'a Record,
-    /// From it to the particles, units of h.
+    /// From the particles to it, units of h. (The other way, their places would have to be in registers.)
     pub d: [L; 3],
     /// 1 - s², or 0 beyond the support.
     pub w: L,
@@ -72,17 +77,17 @@ pub struct Neighbor<'a, L> {
 }
 
 impl<'a, L: Lanes> Neighbor<'a, L> {
-    /// Number j of the records, seen from `q`.
+    /// Number j of the records, seen from `q`, by way of 1 in all lanes.
     ///
     /// # Safety
     /// There must be such a record.
     #[inline(always)]
-    pub unsafe fn find(records: &'a [Record], j: u32, q: &[L; 3]) -> Self {
+    pub unsafe fn find(records: &'a [Record], j: u32, q: &[L; 3], one: L) -> Self {
         debug_assert!((j as usize) < records.len());
         // SAFETY: the caller's promise.
         let record = unsafe { records.get_unchecked(j as usize) };
-        let d = [q[0].sub(L::splat(record[0])), q[1].sub(L::splat(record[1])), q[2].sub(L::splat(record[2]))];
-        let w = d[2].neg_mul_add(d[2], d[1].neg_mul_add(d[1], d[0].neg_mul_add(d[0], L::splat(1.0))));
+        let d = [L::splat(record[0]).sub(q[0]), L::splat(record[1]).sub(q[1]), L::splat(record[2]).sub(q[2])];
+        let w = d[2].neg_mul_add(d[2], d[1].neg_mul_add(d[1], d[0].neg_mul_add(d[0], one)));
         Neighbor { record, d, w: w.max(L::splat(0.0)), is_near: w.signs() != (1 << L::N) - 1 }
     }
 }
@@ -106,11 +111,10 @@ impl Numbers {
         self.len = found.numbers::<L>(k, &mut self.index);
     }
 
-    /// The neighbours, and one more particle.
+    /// The neighbours.
     #[inline(always)]
-    pub fn and_one(&self) -> &[u32] {
-        // What was found has at least one, and there is room for more than all.
-        &self.index[..=self.len]
+    pub fn all(&self) -> &[u32] {
+        &self.index[..self.len]
     }
 }
 
@@ -160,16 +164,11 @@ impl Exact {
         self.end.push(self.index.len() as u32);
     }
 
-    /// Ends the list: one more particle follows the last.
-    pub fn finish(&mut self) {
-        self.index.push(0);
-    }
-
-    /// Batch k, and one more particle.
+    /// Batch k.
     #[inline(always)]
     pub fn batch(&self, k: usize) -> &[u32] {
         let from = if k == 0 { 0 } else { self.end[k - 1] as usize };
-        &self.index[from..=self.end[k] as usize]
+        &self.index[from..self.end[k] as usize]
     }
 }
 

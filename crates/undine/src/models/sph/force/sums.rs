@@ -1,0 +1,282 @@
+//! The sums over neighbours of eight particles, for the force pass.
+//!
+//! All instructions count here: on Zen 3 some three a cycle get through, whatever they are. So what all terms have in common is left
+//! to the end, constants are read from memory by the instruction that uses them, and neighbours at a surface, which are few, are set
+//! aside for a loop of their own: while one loop did both, it ran out of registers and kept its sums in memory.
+
+use std::hint::black_box;
+use std::mem::MaybeUninit;
+use std::ops::Range;
+
+use super::{COLOR, Forces, STRESS};
+use crate::kernels::Cored;
+use crate::models::sph::crowd::MOST;
+use crate::models::sph::octet::{Neighbor, OCTET, Octet, lanes};
+use crate::models::sph::params::COHESION_ZERO;
+use crate::models::sph::work::{PRESSURE, Record, VOLUME, Work};
+use crate::simd::{Lanes, reread};
+
+/// Running sums of an octet.
+pub struct Sums<L> {
+    own: Octet<L>,
+    /// Zero where there is none.
+    surface: [L; 4],
+    /// Whether any is at a surface.
+    at_surface: bool,
+    /// Of the particles' fluids.
+    constants: Mixed<L>,
+    /// Force per [`Forces::pressure`], Pa.
+    force: [L; 3],
+    /// Σ V ∇W_poly6 and Σ V ∇²W_poly6, without their factors.
+    color: [L; 4],
+}
+
+/// What fluids differ in.
+#[derive(Clone, Copy)]
+struct Mixed<L> {
+    number: L,
+    viscosity: L,
+    damping: L,
+    stress: L,
+    calm: L,
+}
+
+impl<L: Lanes> Mixed<L> {
+    #[inline(always)]
+    fn of(get: impl Fn(usize) -> L) -> Self {
+        Mixed { number: get(0), viscosity: get(1), damping: get(2), stress: get(3), calm: get(4) }
+    }
+
+    /// Means over both fluids of viscosity and damping; only a fluid's own surface pulls.
+    #[inline(always)]
+    fn with(self, other: &[f32; 5]) -> Self {
+        let half = L::splat(0.5);
+        let other = Mixed::of(|c| L::splat(other[c]));
+        let apart = other.number.sub(self.number).abs();
+        Mixed {
+            number: self.number,
+            viscosity: other.viscosity.add(self.viscosity).mul(half),
+            damping: other.damping.add(self.damping).mul(half),
+            stress: other.stress.where_below(apart, half),
+            calm: other.calm.where_below(apart, half),
+        }
+    }
+}
+
+impl<L: Lanes> Sums<L> {
+    /// None yet, of the particles of these numbers.
+    #[inline(always)]
+    pub fn new(c: &Forces, work: &Work, fluid: &[u8], particles: Range<usize>) -> Self {
+        let zero = L::splat(0.0);
+        let records = &work.records[particles.clone()];
+        let last = particles.end - 1;
+        let at_surface = records.iter().any(|r| r[VOLUME] < 0.0);
+        let per_lane = |of: &dyn Fn(usize) -> f32| {
+            let values: [f32; OCTET] = std::array::from_fn(|b| of((particles.start + b).min(last)));
+            // SAFETY: as many as there are lanes.
+            unsafe { L::load(values.as_ptr()) }
+        };
+        let constants = if c.fluids.len() == 1 {
+            Mixed::of(|m| L::splat(c.mixed[0][m]))
+        } else {
+            Mixed::of(|m| per_lane(&|i| c.mixed[usize::from(fluid[i])][m]))
+        };
+        let surface = if at_surface && !work.surface.is_empty() {
+            std::array::from_fn(|m| per_lane(&|i| work.surface[i][m]))
+        } else {
+            [zero; 4]
+        };
+        let mut own = Octet::<L>::new(records);
+        own.volume = own.volume.abs();
+        Sums { own, surface, at_surface, constants, force: [zero; 3], color: [zero; 4] }
+    }
+
+    /// Adds neighbours, seen from a periodic image.
+    #[inline(always)]
+    pub fn add<const PAPER: bool, const MULTI: bool, const TENSION: u8>(
+        &mut self,
+        c: &Forces,
+        work: &Work,
+        fluid: &[u8],
+        neighbors: (&[u32], [f32; 3]),
+    ) {
+        let mut aside = [const { MaybeUninit::uninit() }; MOST + 16];
+        let aside = self.add_pairs::<PAPER, MULTI, TENSION>(c, work, fluid, neighbors, &mut aside);
+        if TENSION == STRESS {
+            let (all, shift) = neighbors;
+            let at_surfaces = if self.at_surface { all } else { aside };
+            if !at_surfaces.is_empty() {
+                self.add_stress::<MULTI>(c, work, fluid, (at_surfaces, shift));
+            }
+        }
+    }
+
+    /// All but the stress of surfaces; the neighbours that are at one go to `aside`. The particles are among their neighbours and
+    /// add nothing to themselves but to the Laplacian of the colour field; all terms vanish beyond the support.
+    ///
+    /// Every product of the two particles' values is formed so that i and j get the exact same number: pair
+    /// forces cancel to the last bit, and momentum is kept to the rounding of the sums.
+    #[inline(always)]
+    fn add_pairs<'a, const PAPER: bool, const MULTI: bool, const TENSION: u8>(
+        &mut self,
+        c: &Forces,
+        work: &Work,
+        fluid: &[u8],
+        (neighbors, shift): (&[u32], [f32; 3]),
+        aside: &'a mut [MaybeUninit<u32>; MOST + 16],
+    ) -> &'a [u32] {
+        let zero = L::splat(0.0);
+        let one = L::splat(black_box(1.0));
+        let core = L::splat(black_box((2.0 * Cored::CORE) as f32));
+        // Cohesion A s(1-s²)²(s²-z) between particles.
+        let cohesion_of = |stress: L| {
+            let a = stress.mul(L::splat(c.cohesion_per_stress));
+            (a, a.mul(L::splat((COHESION_ZERO - 1.0) as f32)))
+        };
+        let own = Octet { at: self.own.image(shift), ..self.own };
+        // What does not change. More than there are registers for.
+        let fixed = (own, self.constants, cohesion_of(self.constants.stress), one, core);
+        let (mut force, mut color) = (self.force, self.color);
+        let mut count = 0;
+        assert!(neighbors.len() <= aside.len());
+        for &j in neighbors {
+            reread(&raw const fixed);
+            let (own, constants, cohesion, one, core) = &fixed;
+            // SAFETY: these are numbers of particles.
+            let Neighbor { record: r, d, w, .. } =
+                unsafe { Neighbor::find(&work.records, j, &own.at, *one) };
+            if TENSION == STRESS {
+                // Written always and kept if it is at a surface: no branch to guess.
+                // SAFETY: there is room for all.
+                unsafe { aside.get_unchecked_mut(count).write(j) };
+                count += (r[VOLUME].to_bits() >> 31) as usize;
+            }
+            let volumes = own.volume.mul(L::splat(r[VOLUME])).abs();
+            let dv = own.against(r);
+            // (v_j - v_i)·(x_j - x_i): negative when they approach.
+            let opening = dv[2].mul_add(d[2], dv[1].mul_add(d[1], dv[0].mul(d[0]))).min(zero);
+            let (constants, cohesion) = if MULTI {
+                let mixed = constants.with(&c.mixed[usize::from(fluid[j as usize])]);
+                (mixed, cohesion_of(mixed.stress))
+            } else {
+                (*constants, *cohesion)
+            };
+            let both = L::splat(r[PRESSURE]).add(own.pressure);
+            let w2 = w.mul(w);
+            let (mut inner, shear);
+            if PAPER {
+                // Eq. 10 with the spiky kernel, eq. 14 with the viscosity kernel.
+                let dist = square(d).sqrt();
+                let inverse = one.div(dist.max(L::splat(1e-4)));
+                let t = one.sub(dist).max(zero);
+                let damp = inverse.mul(inverse).mul(opening);
+                inner = damp.neg_mul_add(constants.damping, both).mul(volumes).mul(t.mul(t)).mul(inverse);
+                shear = volumes.mul(t).mul(constants.viscosity);
+                if TENSION == STRESS {
+                    inner = w.mul_add(cohesion.0, cohesion.1).mul_add(w2, inner);
+                }
+            } else {
+                // The same gradient as in the continuity pass, so that no energy comes from nowhere: g = w² (1 + 2c w³).
+                let g = w2.mul(w).mul_add(*core, *one).mul(volumes);
+                let push = opening.neg_mul_add(constants.damping, both);
+                inner = if TENSION == STRESS {
+                    push.mul_add(g, w.mul_add(cohesion.0, cohesion.1))
+                } else {
+                    push.mul(g)
+                };
+                inner = inner.mul(w2);
+                shear = w2.mul(constants.viscosity).mul(g);
+            }
+            for a in 0..3 {
+                force[a] = dv[a].mul_add(shear, d[a].neg_mul_add(inner, force[a]));
+            }
+            if TENSION == COLOR {
+                // ∇W_poly6 and ∇²W_poly6 (eq. 16, 17) without their factors.
+                let volume = L::splat(r[VOLUME]).abs();
+                let g = volume.mul(w2);
+                for a in 0..3 {
+                    color[a] = d[a].neg_mul_add(g, color[a]);
+                }
+                color[3] = volume.mul(w).mul_add(L::splat(3.0).sub(square(d).mul(L::splat(7.0))), color[3]);
+            }
+        }
+        (self.force, self.color) = (force, color);
+        // SAFETY: so many were written.
+        unsafe { aside[..count].assume_init_ref() }
+    }
+
+    /// Adds the capillary stress of both sides, F = (Π_i + Π_j)·d × factor with Π = |n| - nn/|n| and d from i to j, and the
+    /// damping of surfaces, (|n_i| + |n_j|) calm d. A surface's own n does not feel its own Π, so nothing is left of it where the
+    /// kernel reaches into the air.
+    #[inline(always)]
+    fn add_stress<const MULTI: bool>(
+        &mut self,
+        c: &Forces,
+        work: &Work,
+        fluid: &[u8],
+        (neighbors, shift): (&[u32], [f32; 3]),
+    ) {
+        let (own, surface) = (&self.own, &self.surface);
+        let q = own.image(shift);
+        let one = L::splat(1.0);
+        let mut force = self.force;
+        for &j in neighbors {
+            // SAFETY: these are numbers of particles.
+            let Neighbor { record: r, d, w, .. } = unsafe { Neighbor::find(&work.records, j, &q, one) };
+            let j = j as usize;
+            let volumes = own.volume.mul(L::splat(r[VOLUME]).abs());
+            let dv = own.against(r);
+            let opening = dv[2].mul_add(d[2], dv[1].mul_add(d[1], dv[0].mul(d[0])));
+            let constants =
+                if MULTI { self.constants.with(&c.mixed[usize::from(fluid[j])]) } else { self.constants };
+            let calm = opening.mul(constants.calm).mul(w.mul(w)).mul(volumes);
+            let factor = constants.stress.mul(w).mul(volumes);
+            let other = work.surface[j].map(L::splat);
+            let a = surface[2].mul_add(d[2], surface[1].mul_add(d[1], surface[0].mul(d[0])));
+            let b = other[2].mul_add(d[2], other[1].mul_add(d[1], other[0].mul(d[0])));
+            let m = surface[3].add(other[3]);
+            let radial = m.mul(calm.add(factor));
+            for c in 0..3 {
+                let across = other[c].mul_add(b, surface[c].mul(a));
+                force[c] = d[c].mul_add(radial, across.neg_mul_add(factor, force[c]));
+            }
+        }
+        self.force = force;
+    }
+
+    /// The accelerations of the particles from number `first` on, which have these records.
+    #[inline(always)]
+    pub fn accelerations<const TENSION: u8>(
+        &self,
+        c: &Forces,
+        fluid: &[u8],
+        records: &[Record],
+        first: usize,
+        out: &mut [[f32; 3]],
+    ) {
+        let [x, y, z] = lanes(self.force.map(|f| f.mul(L::splat(c.pressure))));
+        let color = lanes(self.color);
+        for (b, out) in out.iter_mut().enumerate() {
+            let own = &c.fluids[usize::from(fluid[first + b])];
+            let mut f = [x[b], y[b], z[b]];
+            if TENSION == COLOR {
+                // -σ ∇²c n/|n| V (eq. 19), where |n| says that this is a surface.
+                let n = [color[0][b], color[1][b], color[2][b]].map(|v| -c.color_gradient * v);
+                let length = (n[0] * n[0] + n[1] * n[1] + n[2] * n[2]).sqrt();
+                if length > c.color_threshold {
+                    let laplacian = -c.color_laplacian * color[3][b];
+                    let volume = records[b][VOLUME].abs() * c.spacing3 as f32;
+                    let scale = -own.tension * laplacian / length * volume;
+                    f = std::array::from_fn(|a| n[a].mul_add(scale, f[a]));
+                }
+            }
+            *out = f.map(|v| v * own.per_mass);
+        }
+    }
+}
+
+/// |d|².
+#[inline(always)]
+fn square<L: Lanes>(d: [L; 3]) -> L {
+    d[2].mul_add(d[2], d[1].mul_add(d[1], d[0].mul(d[0])))
+}
