@@ -362,6 +362,11 @@ impl Walls {
         self.len() == 0
     }
 
+    /// The box in which nothing is beyond a face of the domain.
+    pub fn inside(&self) -> &Aabb {
+        &self.inside
+    }
+
     /// Whether any wall may be nearer than the kernel support: a quick look that spares most particles the rest.
     #[inline(always)]
     pub fn is_near(&self, p: DVec3) -> bool {
@@ -372,6 +377,25 @@ impl Walls {
     #[inline(always)]
     pub fn is_near_unsampled(&self, p: DVec3) -> bool {
         !self.clear.contains(p) && !self.sampled_faces || self.is_near_unsampled_body(p)
+    }
+
+    /// As [`Walls::is_near_unsampled`], for many places (three parallel arrays, m): sets what `out` is to 1 where it is so, else to 0.
+    pub fn mark_near_unsampled(&self, at: [&[f64]; 3], out: &mut [u8]) {
+        out.fill(0);
+        if !self.sampled_faces {
+            for (a, at) in at.into_iter().enumerate() {
+                let (min, max) = (self.clear.min[a], self.clear.max[a]);
+                for (near, x) in out.iter_mut().zip(at) {
+                    *near |= u8::from(!(*x >= min && *x <= max));
+                }
+            }
+        }
+        if self.unsampled {
+            for (k, near) in out.iter_mut().enumerate() {
+                let p = DVec3::new(at[0][k], at[1][k], at[2][k]);
+                *near |= u8::from(self.is_near_unsampled_body(p));
+            }
+        }
     }
 
     /// Whether a body without boundary particles may be nearer than the kernel support.

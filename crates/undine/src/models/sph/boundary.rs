@@ -24,7 +24,7 @@ use glam::DVec3;
 
 use self::adhesion::Adhesion;
 use self::set::{Origin, Owner, Set};
-use super::continuity::Rate;
+use super::continuity::Rates;
 use super::crowd::Crowd;
 use super::force::Forces;
 use super::params::Params;
@@ -188,15 +188,15 @@ impl Boundary {
     }
 
     /// Adds what boundary particles add to the sums of a block of fluid; `near` says where a step may end in a wall.
-    pub fn rates(&self, block: usize, out: &mut [Rate], near: &mut [u8]) {
+    pub fn rates(&self, block: usize, out: &mut Rates, near: &mut [u8]) {
         near.fill(0);
         for set in self.sets() {
             for bunch in set.seen[block].bunches() {
                 for i in bunch.first..bunch.first + bunch.count {
                     let wall = &set.rates[block][i];
-                    out[i].convergence += wall.convergence;
-                    out[i].sum += wall.sum;
-                    (0..3).for_each(|a| out[i].color[a] += wall.color[a]);
+                    out.convergence[i] += wall.convergence;
+                    out.sum[i] += wall.sum;
+                    (0..3).for_each(|a| out.color[a][i] += wall.color[a]);
                     near[i] |= u8::from(wall.near);
                 }
             }

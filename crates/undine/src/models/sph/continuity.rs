@@ -15,7 +15,7 @@ use rayon::prelude::*;
 
 use super::boundary::Boundary;
 use super::crowd::{Near, Shared};
-use super::octet::{Exact, Neighbor, Numbers, Octet, lanes};
+use super::octet::{Exact, Neighbor, Numbers, OCTET, Octet};
 use super::params::Params;
 use super::wall_kernels::WallKernels;
 use super::work::{MANY, Record, VOLUME, Work};
@@ -24,6 +24,7 @@ use crate::models::Around;
 use crate::neighbors::Grid;
 use crate::simd::{Lanes, eight, prefetch, reread};
 use crate::state::particles::{BLOCK, Particles};
+use crate::walls::Walls;
 
 /// Diffusion coefficient δ of the density, dimensionless (0.1 is usual).
 const DIFFUSION: f64 = 0.1;
@@ -76,6 +77,40 @@ pub struct Rate {
     pub color: [f32; 3],
     /// Σ w³ + c w⁶, itself included.
     pub sum: f32,
+}
+
+/// Sums of a block of particles, as parallel arrays with room for the lanes of an octet after the last.
+#[derive(Clone, Debug)]
+pub struct Rates {
+    /// See [`Rate`].
+    pub convergence: [f32; ROOM],
+    /// See [`Rate`].
+    pub diffusion: [f32; ROOM],
+    /// See [`Rate`].
+    pub color: [[f32; ROOM]; 3],
+    /// See [`Rate`].
+    pub sum: [f32; ROOM],
+}
+
+const ROOM: usize = BLOCK + OCTET;
+
+impl Default for Rates {
+    fn default() -> Self {
+        let zero = [0.0; ROOM];
+        Rates { convergence: zero, diffusion: zero, color: [zero; 3], sum: zero }
+    }
+}
+
+impl Rates {
+    /// Those of one particle of the block.
+    pub fn get(&self, k: usize) -> Rate {
+        Rate {
+            convergence: self.convergence[k],
+            diffusion: self.diffusion[k],
+            color: [self.color[0][k], self.color[1][k], self.color[2][k]],
+            sum: self.sum[k],
+        }
+    }
 }
 
 /// What all particles of a block add up to.
@@ -165,63 +200,25 @@ impl Continuity {
             exact.par_iter_mut(),
         );
         blocks.into_par_iter().enumerate().for_each_init(
-            <(Shared, Exact)>::default,
-            |(searched, apart), (block, (density, surface, compression, mut found, near, totals, exact))| {
-                *totals = Totals::default();
+            <(Shared, Exact, Rates)>::default,
+            |(searched, apart, sums),
+             (block, (density, surface, compression, mut found, near, totals, exact))| {
                 let first = block * BLOCK;
                 let range = first..first + density.len();
-                prefetch(&x[range.clone()]);
-                prefetch(&y[range.clone()]);
-                prefetch(&z[range.clone()]);
-                prefetch(&velocity[range]);
+                let at = [&x[range.clone()], &y[range.clone()], &z[range.clone()]];
+                at.into_iter().for_each(prefetch);
+                prefetch(&velocity[range.clone()]);
                 prefetch(density);
-                let mut sums = [Rate::default(); BLOCK];
                 if let Some(grid) = grid {
                     // Into the same room for all, and then by as much as there is: memory that grows leaves gaps behind.
-                    searched.search_octets(work, grid, first, first + density.len());
+                    searched.search_octets(work, grid, first, range.end);
                     found.keep(searched);
                 }
                 let exact = if many { apart } else { exact };
-                self.pairs(work, first, &mut sums[..density.len()], found.look(), exact);
-                boundary.rates(block, &mut sums[..density.len()], near);
-                for (k, rho) in density.iter_mut().enumerate() {
-                    let i = first + k;
-                    let p = DVec3::new(x[i], y[i], z[i]);
-                    let mut rate = self.rate * sums[k].convergence;
-                    // ∇c h, pointing into the fluid.
-                    let mut n = sums[k].color.map(|v| -v * self.color);
-                    let mut held = 0.0;
-                    if walls.is_near(around.walls, p) {
-                        near[k] |= WALLS;
-                        let wall = walls.rate(around.walls, p, glam::Vec3::from(velocity[i]).as_dvec3());
-                        near[k] |= u8::from(around.walls.is_near_unsampled_body(p));
-                        rate += wall.rate;
-                        held = wall.density;
-                        n = std::array::from_fn(|a| n[a] + wall.color[a] as f32);
-                    }
-                    let rate = *rho * rate;
-                    *rho += self.dt * (rate + self.diffusion * sums[k].diffusion);
-                    // Roots only of the few at a surface.
-                    let square = n[0] * n[0] + n[1] * n[1] + n[2] * n[2];
-                    let at_surface = square > SURFACE * SURFACE;
-                    let sum = self.sum * sums[k].sum + held;
-                    if !at_surface {
-                        *rho += self.pull * (sum - *rho);
-                    }
-                    *rho = rho.clamp(LEAST, MOST);
-                    if self.counts {
-                        totals.density += f64::from(*rho);
-                        totals.sum += f64::from(sum);
-                        totals.at_surface += usize::from(at_surface);
-                    }
-                    compression[k] = *rho - 1.0 + (self.bulk * rate).clamp(-0.05, 0.05);
-                    surface[k] = [0.0; 4];
-                    if at_surface {
-                        let length = square.sqrt();
-                        let root = 1.0 / length.sqrt();
-                        surface[k] = [n[0] * root, n[1] * root, n[2] * root, length];
-                    }
-                }
+                self.pairs(work, first, sums, found.look(), exact);
+                boundary.rates(block, sums, near);
+                self.add_walls(sums, at, &velocity[range], near, (around.walls, walls));
+                *totals = self.settle(sums, density, compression, surface);
             },
         );
         work.records.par_chunks_mut(8 * BLOCK).enumerate().for_each(|(block, records)| {
@@ -234,6 +231,71 @@ impl Continuity {
         work.exact = exact;
     }
 
+    /// Adds what walls without boundary particles add, and says in `near` which feel them.
+    fn add_walls(
+        &self,
+        sums: &mut Rates,
+        at: [&[f64]; 3],
+        velocity: &[[f32; 3]],
+        near: &mut [u8],
+        (walls, kernels): (&Walls, &WallKernels),
+    ) {
+        let mut feels = [0; BLOCK];
+        let feels = &mut feels[..near.len()];
+        walls.mark_near_unsampled(at, feels);
+        for (k, _) in feels.iter().enumerate().filter(|(_, feels)| **feels != 0) {
+            let p = DVec3::new(at[0][k], at[1][k], at[2][k]);
+            near[k] |= WALLS | u8::from(walls.is_near_unsampled_body(p));
+            let wall = kernels.rate(walls, p, glam::Vec3::from(velocity[k]).as_dvec3());
+            sums.convergence[k] += wall.rate / self.rate;
+            sums.sum[k] += wall.density / self.sum;
+            (0..3).for_each(|a| sums.color[a][k] -= wall.color[a] as f32 / self.color);
+        }
+    }
+
+    /// Advances the densities of a block and says which are at a surface.
+    fn settle(
+        &self,
+        sums: &Rates,
+        density: &mut [f32],
+        compression: &mut [f32],
+        surface: &mut [[f32; 4]],
+    ) -> Totals {
+        let n = density.len();
+        let [x, y, z] = sums.color.each_ref().map(|color| &color[..n]);
+        // |∇c|² h²
+        let mut square = [0.0; BLOCK];
+        let square = &mut square[..n];
+        for (k, square) in square.iter_mut().enumerate() {
+            *square = (x[k] * x[k] + y[k] * y[k] + z[k] * z[k]) * (self.color * self.color);
+        }
+        let (convergence, diffusion, sum) = (&sums.convergence[..n], &sums.diffusion[..n], &sums.sum[..n]);
+        let compression = &mut compression[..n];
+        for (k, density) in density.iter_mut().enumerate() {
+            let rate = *density * self.rate * convergence[k];
+            let rho = *density + self.dt * (rate + self.diffusion * diffusion[k]);
+            let pull = if square[k] > SURFACE * SURFACE { 0.0 } else { self.pull };
+            let rho = rho + pull * (self.sum * sum[k] - rho);
+            *density = rho.clamp(LEAST, MOST);
+            compression[k] = *density - 1.0 + (self.bulk * rate).clamp(-0.05, 0.05);
+        }
+        surface.fill([0.0; 4]);
+        for (k, square) in square.iter().enumerate().filter(|(_, square)| **square > SURFACE * SURFACE) {
+            // ∇c h, pointing into the fluid.
+            let n = [x[k], y[k], z[k]].map(|v| -v * self.color);
+            let length = square.sqrt();
+            let root = 1.0 / length.sqrt();
+            surface[k] = [n[0] * root, n[1] * root, n[2] * root, length];
+        }
+        let mut totals = Totals::default();
+        if self.counts {
+            totals.density = density.iter().map(|v| f64::from(*v)).sum();
+            totals.sum = sum.iter().map(|v| f64::from(self.sum * v)).sum();
+            totals.at_surface = square.iter().filter(|v| **v > SURFACE * SURFACE).count();
+        }
+        totals
+    }
+
     /// What the sums of a particle say of its place: ∇c h, pointing to where there is more, and relative density.
     pub fn neighborhood(&self, sums: &Rate) -> (DVec3, f32) {
         (glam::Vec3::from(sums.color).as_dvec3() * f64::from(-self.color), self.sum * sums.sum)
@@ -241,13 +303,13 @@ impl Continuity {
 
     /// Sums over the neighbours, found before, of the particles from `first` on; which of them are so near that they count goes to
     /// `exact`. Chooses the instruction set.
-    pub fn pairs(&self, work: &Work, first: usize, out: &mut [Rate], found: Near, exact: &mut Exact) {
+    pub fn pairs(&self, work: &Work, first: usize, out: &mut Rates, found: Near, exact: &mut Exact) {
         let c = self;
         eight!(Continuity::pairs_in(
             c: &Continuity,
             work: &Work,
             first: usize,
-            out: &mut [Rate],
+            out: &mut Rates,
             found: Near,
             exact: &mut Exact,
         ));
@@ -259,7 +321,7 @@ impl Continuity {
         &self,
         work: &Work,
         first: usize,
-        out: &mut [Rate],
+        out: &mut Rates,
         found: Near,
         exact: &mut Exact,
     ) {
@@ -288,11 +350,18 @@ impl Continuity {
                     break;
                 }
             }
-            let [convergence, diffusion, x, y, z, sum] = lanes(sums);
-            for (b, out) in out[i - first..i - first + n].iter_mut().enumerate() {
-                let color = [-x[b], -y[b], -z[b]];
-                let (convergence, diffusion) = (-convergence[b], -diffusion[b]);
-                *out = Rate { convergence, diffusion, color, sum: 0.5 * sum[b] };
+            // More than there are particles, perhaps: the next ones write over that.
+            let [convergence, diffusion, x, y, z, sum] = sums;
+            let store = |of: L, scale: f32, to: &mut [f32; ROOM]| {
+                let to = &mut to[i - first..i - first + OCTET];
+                // SAFETY: room for all lanes.
+                unsafe { of.mul(L::splat(scale)).store(to.as_mut_ptr()) };
+            };
+            store(convergence, -1.0, &mut out.convergence);
+            store(diffusion, -1.0, &mut out.diffusion);
+            store(sum, 0.5, &mut out.sum);
+            for (of, to) in [x, y, z].into_iter().zip(&mut out.color) {
+                store(of, -1.0, to);
             }
             i += n;
         }

@@ -10,8 +10,8 @@ use std::f64::consts::PI;
 use glam::DVec3;
 use rayon::prelude::*;
 
-use super::boundary::Boundary;
 use self::sums::Sums;
+use super::boundary::Boundary;
 use super::continuity::WALLS;
 use super::crowd::{Crowd, Near, Shared};
 use super::octet::{Exact, Numbers};
@@ -90,22 +90,6 @@ pub struct Extremes {
     pub acceleration2: f32,
     /// Who has the greatest speed.
     pub fastest: usize,
-}
-
-impl Extremes {
-    #[inline(always)]
-    fn merge(mut self, o: Self) -> Self {
-        // NaN must win, so "not smaller" rather than "greater"; and once it has won it must stay. A branch, because
-        // it is hardly ever taken.
-        let smaller = o.speed2 <= self.speed2 || self.speed2.is_nan();
-        if !smaller {
-            (self.speed2, self.fastest) = (o.speed2, o.fastest);
-        }
-        if o.acceleration2 > self.acceleration2 {
-            self.acceleration2 = o.acceleration2;
-        }
-        self
-    }
 }
 
 impl Forces {
@@ -200,46 +184,55 @@ impl Forces {
         // The continuity pass looked for them.
         let knows_walls = self.kernels == Kernels::Conservative;
         let only_gravity = around.fields.only_gravity();
-        let gravity = around.fields.gravity.as_vec3();
-        (velocity.par_chunks_mut(BLOCK), acceleration.par_chunks_mut(BLOCK))
-            .into_par_iter()
-            .enumerate()
-            .map_init(Crowd::default, |crowd, (block, (velocity, acceleration))| {
-                let first = block * BLOCK;
-                let range = first..first + velocity.len();
-                prefetch(&x[range.clone()]);
-                prefetch(&y[range.clone()]);
-                prefetch(&z[range]);
-                prefetch(velocity);
-                let exact = work.exact.get(block).filter(|e| !e.is_empty());
-                self.pairs(work, grid, fluid, first, acceleration, (work.found.get(block), exact));
-                boundary.forces(block, work, fluid, first, self, acceleration, crowd);
-                let mut most = Extremes { fastest: first, ..Default::default() };
-                let mut act = WallAction::default();
-                for (k, a) in acceleration.iter_mut().enumerate() {
-                    let i = first + k;
-                    let p = DVec3::new(x[i], y[i], z[i]);
-                    let v = glam::Vec3::from(velocity[k]).as_dvec3();
-                    let mut sum = glam::Vec3::from(*a);
-                    let near =
-                        if knows_walls { near_wall[i] & WALLS != 0 } else { walls.is_near(around.walls, p) };
-                    if near {
-                        walls.action(around.walls, p, v, around.fields.gravity, &mut act);
-                        sum = self.wall(&work.records[i], fluid[i], &act, sum);
+        let gravity = around.fields.gravity.as_vec3().to_array();
+        let ([speed2, acceleration2], first) =
+            (velocity.par_chunks_mut(BLOCK), acceleration.par_chunks_mut(BLOCK))
+                .into_par_iter()
+                .enumerate()
+                .map_init(Crowd::default, |crowd, (block, (velocity, acceleration))| {
+                    let first = block * BLOCK;
+                    let range = first..first + velocity.len();
+                    prefetch(&x[range.clone()]);
+                    prefetch(&y[range.clone()]);
+                    prefetch(&z[range]);
+                    prefetch(velocity);
+                    let exact = work.exact.get(block).filter(|e| !e.is_empty());
+                    self.pairs(work, grid, fluid, first, acceleration, (work.found.get(block), exact));
+                    boundary.forces(block, work, fluid, first, self, acceleration, crowd);
+                    let mut act = WallAction::default();
+                    for (k, a) in acceleration.iter_mut().enumerate() {
+                        let i = first + k;
+                        let p = || DVec3::new(x[i], y[i], z[i]);
+                        let near = if knows_walls {
+                            near_wall[i] & WALLS != 0
+                        } else {
+                            walls.is_near(around.walls, p())
+                        };
+                        if near {
+                            let v = glam::Vec3::from(velocity[k]).as_dvec3();
+                            walls.action(around.walls, p(), v, around.fields.gravity, &mut act);
+                            *a = self.wall(&work.records[i], fluid[i], &act, glam::Vec3::from(*a)).into();
+                        }
                     }
-                    sum += if only_gravity { gravity } else { around.fields.acceleration(p, v).as_vec3() };
-                    // From here on with what is in registers: reading back what was just written costs a stall.
-                    let kicked = glam::Vec3::from(velocity[k]) + half * sum;
-                    (*a, velocity[k]) = (sum.into(), kicked.into());
-                    most = most.merge(Extremes {
-                        speed2: kicked.length_squared(),
-                        acceleration2: sum.length_squared(),
-                        fastest: i,
-                    });
-                }
-                most
-            })
-            .reduce(Extremes::default, Extremes::merge)
+                    if !only_gravity {
+                        for (k, a) in acceleration.iter_mut().enumerate() {
+                            let p = DVec3::new(x[first + k], y[first + k], z[first + k]);
+                            let v = glam::Vec3::from(velocity[k]).as_dvec3();
+                            *a = (glam::Vec3::from(*a) + around.fields.acceleration(p, v).as_vec3()).into();
+                        }
+                    }
+                    let gravity = if only_gravity { gravity } else { [0.0; 3] };
+                    (kick(velocity, acceleration, gravity, half), first)
+                })
+                .reduce(Default::default, |a, b| {
+                    ([a.0[0].max(b.0[0]), a.0[1].max(b.0[1])], if b.0[0] > a.0[0] { b.1 } else { a.1 })
+                });
+        let fastest = velocity[first..].iter().position(|v| square(v).to_bits() == speed2);
+        Extremes {
+            speed2: f32::from_bits(speed2),
+            acceleration2: f32::from_bits(acceleration2),
+            fastest: first + fastest.unwrap_or(0),
+        }
     }
 
     /// The acceleration `pairs` of a particle by its neighbours, with what the walls do to it.
@@ -371,4 +364,22 @@ impl Forces {
             i += n;
         }
     }
+}
+
+/// Adds gravity to accelerations and kicks velocities by `half` a step, s. The bits of the greatest |v|² and |a|²: they are in the
+/// order of the numbers, and what is no number is greater than all.
+fn kick(velocity: &mut [[f32; 3]], acceleration: &mut [[f32; 3]], gravity: [f32; 3], half: f32) -> [u32; 2] {
+    let mut most = [0, 0];
+    for (v, a) in velocity.iter_mut().zip(acceleration) {
+        for c in 0..3 {
+            a[c] += gravity[c];
+            v[c] += half * a[c];
+        }
+        most = [most[0].max(square(v).to_bits()), most[1].max(square(a).to_bits())];
+    }
+    most
+}
+
+fn square(v: &[f32; 3]) -> f32 {
+    v[0] * v[0] + v[1] * v[1] + v[2] * v[2]
 }

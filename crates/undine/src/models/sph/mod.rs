@@ -12,6 +12,7 @@
 //!
 //! `docs/sph.md` tells what differs from the paper by default, and why.
 
+mod advance;
 pub mod boundary;
 pub mod continuity;
 pub mod crowd;
@@ -35,8 +36,8 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use self::boundary::Boundary;
-use self::continuity::{Continuity, WALLS};
-use self::drift::{Drift, Run};
+use self::continuity::Continuity;
+use self::drift::Drift;
 use self::force::{Extremes, Forces};
 use self::implicit::Implicit;
 use self::params::Params;
@@ -46,7 +47,7 @@ use self::work::{MANY, Work};
 use super::{Around, Birth, Passes, Solver, StepLimit, Trouble};
 use crate::checkpoint::{CheckpointError, CheckpointReader, CheckpointWriter};
 use crate::frame::{Field, FieldData, Frame};
-use crate::neighbors::{Candidates, Grid, Moved, Period, is_neighbor, wrap};
+use crate::neighbors::{Candidates, Grid, Period, is_neighbor};
 use crate::scene::{Integrator, Kernels, PressureKind, Scene, TensionKind};
 use crate::simd::Portable;
 use crate::state::particles::{BLOCK, Particles};
@@ -139,62 +140,6 @@ impl Sph {
     /// The particles, sorted by cell as of the last search for neighbours.
     pub fn particles(&self) -> &Particles {
         &self.particles
-    }
-
-    /// First half-kick, drift, collisions (leap-frog in its kick-drift-kick form). Says whether all are still somewhere.
-    fn advance(&mut self, dt: f64, around: &Around) -> bool {
-        let half = (0.5 * dt) as f32;
-        let period = self.period;
-        // Only while particles are those that were searched.
-        let mut drift = if self.keeps && !self.stale { self.drift.blocks() } else { Vec::new() };
-        drift.resize_with(self.particles.len().div_ceil(BLOCK), Default::default);
-        let Particles { x, y, z, velocity, acceleration, near_wall, .. } = &mut self.particles;
-        // A wall that moves comes nearer by itself.
-        let hop = HOP * self.params.spacing / dt - around.walls.fastest();
-        let hop2 = hop.max(0.0).powi(2);
-        let blocks = (
-            x.par_chunks_mut(BLOCK),
-            y.par_chunks_mut(BLOCK),
-            z.par_chunks_mut(BLOCK),
-            velocity.par_chunks_mut(BLOCK),
-            acceleration.par_chunks(BLOCK),
-            near_wall.par_chunks(BLOCK),
-            drift,
-        );
-        let advance = |(block, (x, y, z, velocity, acceleration, near_wall, drift))| {
-            let (x, y, z): (&mut [f64], &mut [f64], &mut [f64]) = (x, y, z);
-            let (velocity, acceleration): (&mut [[f32; 3]], &[[f32; 3]]) = (velocity, acceleration);
-            let (near_wall, (runs, ways)): (&[u8], (&[Run], &mut [Moved])) = (near_wall, drift);
-            let mut runs = runs.iter().zip(ways).peekable();
-            // The box around the ways of a run in this step.
-            let none = (glam::Vec3A::INFINITY, glam::Vec3A::NEG_INFINITY);
-            let mut step = none;
-            // No number once any of them is none.
-            let mut sum = 0.0;
-            for (k, v) in velocity.iter_mut().enumerate() {
-                let kicked = glam::Vec3::from(*v) + half * glam::Vec3::from(acceleration[k]);
-                *v = kicked.into();
-                let mut fast = kicked.as_dvec3();
-                let before = fast;
-                let from = DVec3::new(x[k], y[k], z[k]);
-                let bodies = near_wall[k] & !WALLS != 0 || fast.length_squared() > hop2;
-                let mut p = around.walls.collide(from, from + fast * dt, &mut fast, dt, bodies);
-                let way = (p - from).as_vec3a();
-                step = (step.0.min(way), step.1.max(way));
-                if let Some((_, way)) = runs.next_if(|(run, _)| run.end as usize == block * BLOCK + k + 1) {
-                    let (least, most) = std::mem::replace(&mut step, none);
-                    *way = way.then(Moved::between(least, most));
-                }
-                p = wrap(p, period.as_ref());
-                if fast != before {
-                    *v = fast.as_vec3().to_array();
-                }
-                [x[k], y[k], z[k]] = p.to_array();
-                sum += p.element_sum() * 0.0;
-            }
-            sum == 0.0
-        };
-        blocks.into_par_iter().enumerate().map(advance).reduce(|| true, |a, b| a && b)
     }
 
     /// Whether neighbours found before may not be all of now. Moves the walls.

@@ -9,7 +9,7 @@ use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 
 use super::Sph;
-use super::continuity::{Continuity, Rate, SURFACE};
+use super::continuity::{Continuity, Rates, SURFACE};
 use super::crowd::{Crowd, Shared};
 use super::force::Forces;
 use super::octet::Exact;
@@ -70,13 +70,12 @@ impl Sph {
             (p.x.par_chunks_mut(BLOCK), p.y.par_chunks_mut(BLOCK), p.z.par_chunks_mut(BLOCK)).into_par_iter();
         let shifts = blocks.enumerate().map_init(Crowd::default, |crowd, (block, (x, y, z))| {
             let first = block * BLOCK;
-            let mut sums = [Rate::default(); BLOCK];
-            let sums = &mut sums[..x.len()];
+            let mut sums = Rates::default();
             if surfaces {
                 let mut found = Shared::default();
-                found.search_octets(work, grid, first, first + sums.len());
-                c.pairs(work, first, sums, found.look(), &mut Exact::default());
-                boundary.rates(block, sums, &mut [0; BLOCK][..sums.len()]);
+                found.search_octets(work, grid, first, first + x.len());
+                c.pairs(work, first, &mut sums, found.look(), &mut Exact::default());
+                boundary.rates(block, &mut sums, &mut [0; BLOCK][..x.len()]);
             }
             let mut pushes = [[0.0; 3]; BLOCK];
             let pushes = &mut pushes[..x.len()];
@@ -84,9 +83,9 @@ impl Sph {
             boundary.forces(block, work, fluid, first, &forces, pushes, crowd);
             let mut act = WallAction::default();
             let mut greatest = 0.0f64;
-            for (k, rate) in sums.iter().enumerate() {
+            for k in 0..x.len() {
                 let from = DVec3::new(x[k], y[k], z[k]);
-                let (mut color, mut density) = c.neighborhood(rate);
+                let (mut color, mut density) = c.neighborhood(&sums.get(k));
                 let mut push = Vec3::from(pushes[k]).as_dvec3() * per(fluid[first + k]);
                 if walls.is_near(around.walls, from) {
                     walls.action(around.walls, from, DVec3::ZERO, DVec3::ZERO, &mut act);

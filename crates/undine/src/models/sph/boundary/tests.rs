@@ -3,7 +3,7 @@
 use glam::{DVec3, Vec3};
 
 use super::super::Sph;
-use super::super::continuity::{Continuity, Rate};
+use super::super::continuity::{Continuity, Rates};
 use super::super::crowd::Crowd;
 use super::super::params::Params;
 use super::super::work::{PRESSURE, VOLUME};
@@ -159,10 +159,10 @@ fn rates_are_right(lab: &Lab) {
     let mut touched = 0;
     for i in (0..lab.sph.len()).step_by(7) {
         let (block, first) = (i / 512, i / 512 * 512);
-        let mut rates = vec![Rate::default(); 512.min(lab.sph.len() - first)];
-        let mut near = vec![0; rates.len()];
+        let mut rates = Rates::default();
+        let mut near = vec![0; 512.min(lab.sph.len() - first)];
         lab.sph.boundary.rates(block, &mut rates, &mut near);
-        let rate = rates[i - first];
+        let rate = rates.get(i - first);
         let own = velocity(&lab.sph.work.records[i]);
         let (mut convergence, mut color, mut sum) = (0.0, DVec3::ZERO, 0.0);
         for set in lab.sets() {

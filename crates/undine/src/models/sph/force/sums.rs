@@ -143,8 +143,7 @@ impl<L: Lanes> Sums<L> {
             reread(&raw const fixed);
             let (own, constants, cohesion, one, core) = &fixed;
             // SAFETY: these are numbers of particles.
-            let Neighbor { record: r, d, w, .. } =
-                unsafe { Neighbor::find(&work.records, j, &own.at, *one) };
+            let Neighbor { record: r, d, w, .. } = unsafe { Neighbor::find(&work.records, j, &own.at, *one) };
             if TENSION == STRESS {
                 // Written always and kept if it is at a surface: no branch to guess.
                 // SAFETY: there is room for all.

@@ -1,0 +1,215 @@
+//! First half-kick, drift and collisions: leap-frog in its kick-drift-kick form.
+//!
+//! In plain loops over parallel arrays, which become vectors; the few that may touch a wall are looked at one by one.
+
+use glam::{DVec3, Vec3A};
+use rayon::prelude::*;
+
+use super::continuity::WALLS;
+use super::drift::Run;
+use super::{HOP, Sph};
+use crate::models::Around;
+use crate::neighbors::{Moved, Period, wrap};
+use crate::simd::{Lanes, eight};
+use crate::state::particles::{BLOCK, Particles};
+use crate::walls::Walls;
+
+/// What a step does with every particle.
+struct Step<'a> {
+    /// s.
+    dt: f64,
+    walls: &'a Walls,
+    period: Option<&'a Period>,
+    /// Slower ones that are not beside a body cannot end in one, m²/s².
+    hop2: f32,
+}
+
+/// A block of particles.
+struct Block<'a> {
+    /// m.
+    at: [&'a mut [f64]; 3],
+    velocity: &'a mut [[f32; 3]],
+    acceleration: &'a [[f32; 3]],
+    near_wall: &'a [u8],
+    /// Those that lay in one cell, by one past the last of them counted from the first of the block; and their ways.
+    runs: (&'a [Run], &'a mut [Moved]),
+    /// Number of its first particle.
+    first: usize,
+}
+
+impl Sph {
+    /// Kicks, moves and stops particles at walls. Says whether all are still somewhere.
+    pub(super) fn advance(&mut self, dt: f64, around: &Around) -> bool {
+        // Only while particles are those that were searched.
+        let mut drift = if self.keeps && !self.stale { self.drift.blocks() } else { Vec::new() };
+        drift.resize_with(self.particles.len().div_ceil(BLOCK), Default::default);
+        let Particles { x, y, z, velocity, acceleration, near_wall, .. } = &mut self.particles;
+        // A wall that moves comes nearer by itself.
+        let hop = HOP * self.params.spacing / dt - around.walls.fastest();
+        let hop2 = hop.max(0.0).powi(2) as f32;
+        let step = Step { dt, walls: around.walls, period: self.period.as_ref(), hop2 };
+        let blocks = (
+            x.par_chunks_mut(BLOCK),
+            y.par_chunks_mut(BLOCK),
+            z.par_chunks_mut(BLOCK),
+            velocity.par_chunks_mut(BLOCK),
+            acceleration.par_chunks(BLOCK),
+            near_wall.par_chunks(BLOCK),
+            drift,
+        );
+        let advance = |(block, (x, y, z, velocity, acceleration, near_wall, runs))| {
+            let at: [&mut [f64]; 3] = [x, y, z];
+            let mut block = Block { at, velocity, acceleration, near_wall, runs, first: block * BLOCK };
+            let mut all = true;
+            step.advance(&mut block, &mut all);
+            all
+        };
+        blocks.into_par_iter().enumerate().map(advance).reduce(|| true, |a, b| a && b)
+    }
+}
+
+impl Step<'_> {
+    /// Advances a block; `somewhere` becomes false if any is nowhere then. Chooses the instruction set.
+    fn advance(&self, block: &mut Block, somewhere: &mut bool) {
+        let step = self;
+        eight!(Step::advance_in(step: &Step, block: &mut Block, somewhere: &mut bool));
+    }
+
+    #[inline(always)]
+    fn advance_in<L: Lanes>(&self, block: &mut Block, somewhere: &mut bool) {
+        let n = block.velocity.len();
+        let half = (0.5 * self.dt) as f32;
+        let kicks = block.velocity.as_flattened_mut().iter_mut().zip(block.acceleration.as_flattened());
+        kicks.for_each(|(v, a)| *v += half * a);
+        let mut to = [[0.0; BLOCK]; 3];
+        for (a, to) in to.iter_mut().enumerate() {
+            for ((to, v), from) in to.iter_mut().zip(&*block.velocity).zip(&*block.at[a]) {
+                *to = from + f64::from(v[a]) * self.dt;
+            }
+        }
+        self.collide(block, &mut to);
+        self.note::<L>(block, &to);
+        if let Some(period) = self.period {
+            for k in 0..n {
+                let p = wrap(DVec3::new(to[0][k], to[1][k], to[2][k]), Some(period));
+                (0..3).for_each(|a| to[a][k] = p[a]);
+            }
+        }
+        for (at, to) in block.at.iter_mut().zip(&to) {
+            at.copy_from_slice(&to[..n]);
+            *somewhere &= to[..n].iter().fold(true, |all, v| all & (v * 0.0 == 0.0));
+        }
+    }
+
+    /// Stops those that would end in a wall.
+    #[inline(always)]
+    fn collide(&self, block: &mut Block, to: &mut [[f64; BLOCK]; 3]) {
+        const FACE: u8 = 1;
+        const BODY: u8 = 2;
+        let n = block.velocity.len();
+        let mut may_touch = [0u8; BLOCK];
+        let inside = self.walls.inside();
+        for (a, to) in to.iter().enumerate() {
+            let (min, max) = (inside.min[a], inside.max[a]);
+            for (touch, to) in may_touch[..n].iter_mut().zip(to) {
+                *touch |= u8::from(!(*to >= min && *to <= max)) * FACE;
+            }
+        }
+        if self.walls.has_bodies() {
+            for ((touch, v), near) in may_touch.iter_mut().zip(&*block.velocity).zip(block.near_wall) {
+                let speed2 = v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
+                *touch |= u8::from(near & !WALLS != 0 || speed2 > self.hop2) * BODY;
+            }
+        }
+        for (k, touch) in may_touch[..n].iter().enumerate().filter(|(_, touch)| **touch != 0) {
+            let from = DVec3::new(block.at[0][k], block.at[1][k], block.at[2][k]);
+            let before = glam::Vec3::from(block.velocity[k]).as_dvec3();
+            let mut v = before;
+            let end = DVec3::new(to[0][k], to[1][k], to[2][k]);
+            let p = self.walls.collide(from, end, &mut v, self.dt, touch & BODY != 0);
+            (0..3).for_each(|a| to[a][k] = p[a]);
+            if v != before {
+                block.velocity[k] = v.as_vec3().to_array();
+            }
+        }
+    }
+
+    /// Notes how far the particles of each run have moved.
+    #[inline(always)]
+    fn note<L: Lanes>(&self, block: &mut Block, to: &[[f64; BLOCK]; 3]) {
+        let (runs, noted) = &mut block.runs;
+        if runs.is_empty() {
+            return;
+        }
+        let mut ways = [[0.0f32; BLOCK + 16]; 3];
+        for (a, ways) in ways.iter_mut().enumerate() {
+            for ((way, to), from) in ways.iter_mut().zip(&to[a]).zip(&*block.at[a]) {
+                *way = (to - from) as f32;
+            }
+        }
+        let mut from = 0;
+        for (run, noted) in runs.iter().zip(noted.iter_mut()) {
+            let end = run.end as usize - block.first;
+            let (mut least, mut most) = (Vec3A::ZERO, Vec3A::ZERO);
+            for a in 0..3 {
+                (least[a], most[a]) = extent::<L>(&ways[a], from, end);
+            }
+            *noted = noted.then(Moved::between(least, most));
+            from = end;
+        }
+    }
+}
+
+/// Least and greatest of the values from `from` to before `end`, of which there is at least one.
+#[inline(always)]
+fn extent<L: Lanes>(values: &[f32; BLOCK + 16], from: usize, end: usize) -> (f32, f32) {
+    assert!(from < end && end <= BLOCK && L::N <= 16);
+    // Whole vectors, the last one so far back that it ends with the last value.
+    let (mut least, mut most) = (values[end - 1], values[end - 1]);
+    if end - from >= L::N {
+        // SAFETY: below the end by a vector.
+        let load = |k: usize| unsafe { L::load(values.as_ptr().add(k.min(end - L::N))) };
+        let (mut low, mut high) = (load(from), load(from));
+        let mut k = from + L::N;
+        while k < end {
+            (low, high) = (low.min(load(k)), high.max(load(k)));
+            k += L::N;
+        }
+        let mut lanes = [[0.0; 16]; 2];
+        // SAFETY: room for all lanes.
+        unsafe {
+            low.store(lanes[0].as_mut_ptr());
+            high.store(lanes[1].as_mut_ptr());
+        }
+        for k in 0..L::N {
+            (least, most) = (least.min(lanes[0][k]), most.max(lanes[1][k]));
+        }
+    } else {
+        for v in &values[from..end] {
+            (least, most) = (least.min(*v), most.max(*v));
+        }
+    }
+    (least, most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::Portable;
+
+    #[test]
+    fn the_extent_of_values_is_that_of_all_of_them() {
+        let mut values = [0.0; BLOCK + 16];
+        for (k, v) in values.iter_mut().enumerate() {
+            *v = ((k * 7919) % 1009) as f32 - 500.0;
+        }
+        for (from, end) in [(0, 1), (3, 10), (3, 11), (5, 14), (0, BLOCK), (500, BLOCK), (17, 90)] {
+            let of = &values[from..end];
+            let naive = (
+                of.iter().copied().fold(f32::INFINITY, f32::min),
+                of.iter().copied().fold(f32::NEG_INFINITY, f32::max),
+            );
+            assert_eq!(extent::<Portable>(&values, from, end), naive, "{from} {end}");
+        }
+    }
+}
