@@ -90,9 +90,9 @@ impl Step<'_> {
         self.collide(block, &mut to);
         self.note::<L>(block, &to);
         if let Some(period) = self.period {
-            for k in 0..n {
-                let p = wrap(DVec3::new(to[0][k], to[1][k], to[2][k]), Some(period));
-                (0..3).for_each(|a| to[a][k] = p[a]);
+            let [x, y, z] = &mut to;
+            for ((x, y), z) in x[..n].iter_mut().zip(y).zip(z) {
+                [*x, *y, *z] = wrap(DVec3::new(*x, *y, *z), Some(period)).to_array();
             }
         }
         for (at, to) in block.at.iter_mut().zip(&to) {
@@ -181,8 +181,8 @@ fn extent<L: Lanes>(values: &[f32; BLOCK + 16], from: usize, end: usize) -> (f32
             low.store(lanes[0].as_mut_ptr());
             high.store(lanes[1].as_mut_ptr());
         }
-        for k in 0..L::N {
-            (least, most) = (least.min(lanes[0][k]), most.max(lanes[1][k]));
+        for (low, high) in lanes[0].iter().zip(&lanes[1]).take(L::N) {
+            (least, most) = (least.min(*low), most.max(*high));
         }
     } else {
         for v in &values[from..end] {

@@ -192,8 +192,8 @@ impl Boundary {
         near.fill(0);
         for set in self.sets() {
             for bunch in set.seen[block].bunches() {
-                for i in bunch.first..bunch.first + bunch.count {
-                    let wall = &set.rates[block][i];
+                let walls = set.rates[block].iter().enumerate().skip(bunch.first).take(bunch.count);
+                for (i, wall) in walls {
                     out.convergence[i] += wall.convergence;
                     out.sum[i] += wall.sum;
                     (0..3).for_each(|a| out.color[a][i] += wall.color[a]);

@@ -8,13 +8,12 @@
 //! - a slow pull towards the summed density inside the fluid, so that volume cannot drift over long runs.
 
 use std::hint::black_box;
-use std::mem::MaybeUninit;
 
 use glam::DVec3;
 use rayon::prelude::*;
 
 use super::boundary::Boundary;
-use super::crowd::{Near, Shared};
+use super::crowd::{MOST as CROWD, Near, Shared};
 use super::octet::{Exact, Neighbor, Numbers, OCTET, Octet};
 use super::params::Params;
 use super::wall_kernels::WallKernels;
@@ -22,7 +21,7 @@ use super::work::{MANY, Record, VOLUME, Work};
 use crate::kernels::{Cored, Wide, lattice_sum};
 use crate::models::Around;
 use crate::neighbors::Grid;
-use crate::simd::{Lanes, eight, prefetch, reread};
+use crate::simd::{Eight, Lanes, eight, prefetch, reread};
 use crate::state::particles::{BLOCK, Particles};
 use crate::walls::Walls;
 
@@ -200,9 +199,8 @@ impl Continuity {
             exact.par_iter_mut(),
         );
         blocks.into_par_iter().enumerate().for_each_init(
-            <(Shared, Exact, Rates)>::default,
-            |(searched, apart, sums),
-             (block, (density, surface, compression, mut found, near, totals, exact))| {
+            <(Shared, Rates)>::default,
+            |(searched, sums), (block, (density, surface, compression, mut found, near, totals, exact))| {
                 let first = block * BLOCK;
                 let range = first..first + density.len();
                 let at = [&x[range.clone()], &y[range.clone()], &z[range.clone()]];
@@ -214,8 +212,7 @@ impl Continuity {
                     searched.search_octets(work, grid, first, range.end);
                     found.keep(searched);
                 }
-                let exact = if many { apart } else { exact };
-                self.pairs(work, first, sums, found.look(), exact);
+                self.pairs(work, first, sums, found.look(), (!many).then_some(exact));
                 boundary.rates(block, sums, near);
                 self.add_walls(sums, at, &velocity[range], near, (around.walls, walls));
                 *totals = self.settle(sums, density, compression, surface);
@@ -303,7 +300,7 @@ impl Continuity {
 
     /// Sums over the neighbours, found before, of the particles from `first` on; which of them are so near that they count goes to
     /// `exact`. Chooses the instruction set.
-    pub fn pairs(&self, work: &Work, first: usize, out: &mut Rates, found: Near, exact: &mut Exact) {
+    pub fn pairs(&self, work: &Work, first: usize, out: &mut Rates, found: Near, exact: Option<&mut Exact>) {
         let c = self;
         eight!(Continuity::pairs_in(
             c: &Continuity,
@@ -311,23 +308,25 @@ impl Continuity {
             first: usize,
             out: &mut Rates,
             found: Near,
-            exact: &mut Exact,
+            exact: Option<&mut Exact>,
         ));
     }
 
     /// The loop itself, for any lanes.
     #[inline(always)]
-    pub fn pairs_in<L: Lanes>(
+    pub fn pairs_in<L: Eight>(
         &self,
         work: &Work,
         first: usize,
         out: &mut Rates,
         found: Near,
-        exact: &mut Exact,
+        mut exact: Option<&mut Exact>,
     ) {
-        exact.clear();
+        if let Some(exact) = &mut exact {
+            exact.clear();
+        }
         let down = self.hydrostatic[0] == 0.0 && self.hydrostatic[2] == 0.0;
-        let mut numbers = Numbers::default();
+        let (mut numbers, mut near) = (Numbers::default(), [0; CROWD + 16]);
         let (mut i, mut k) = (first, 0);
         while k < found.batches() {
             let n = found.count(k);
@@ -337,14 +336,14 @@ impl Continuity {
                 let batch = found.batch(k);
                 numbers.take::<L>(found, k);
                 let (neighbors, shift) = (numbers.all(), batch.shift);
-                let room = exact.room(neighbors.len());
-                let count = if down {
-                    self.add::<L, true>(&mut sums, &own, neighbors, &work.records, shift, room)
+                if down {
+                    self.add::<L, true>(&mut sums, &own, neighbors, &work.records, shift, &mut near);
                 } else {
-                    self.add::<L, false>(&mut sums, &own, neighbors, &work.records, shift, room)
-                };
-                // SAFETY: so many were written.
-                unsafe { exact.take(count) };
+                    self.add::<L, false>(&mut sums, &own, neighbors, &work.records, shift, &mut near);
+                }
+                if let Some(exact) = &mut exact {
+                    exact.take::<L>(&numbers, &near);
+                }
                 k += 1;
                 if batch.last {
                     break;
@@ -368,7 +367,7 @@ impl Continuity {
     }
 
     /// Adds the neighbours of particles, seen from a periodic image; gravity may be
-    /// along y alone (`DOWN`). Writes those within the support of any to `near`; how many these are.
+    /// along y alone (`DOWN`). Says in `near` which are within the support of any.
     #[inline(always)]
     fn add<L: Lanes, const DOWN: bool>(
         &self,
@@ -377,8 +376,8 @@ impl Continuity {
         neighbors: &[u32],
         records: &[Record],
         shift: [f32; 3],
-        near: &mut [MaybeUninit<u32>],
-    ) -> usize {
+        near: &mut [u8; CROWD + 16],
+    ) {
         let q = own.image(shift);
         let h = [L::splat(self.hydrostatic[0]), L::splat(self.hydrostatic[1]), L::splat(self.hydrostatic[2])];
         let one = L::splat(black_box(1.0));
@@ -386,17 +385,12 @@ impl Continuity {
         // What does not change. More than there are registers for.
         let fixed = (Octet { at: q, ..*own }, h, one, core);
         let mut all = *sums;
-        let mut count = 0;
-        assert!(neighbors.len() <= near.len());
-        for &j in neighbors {
+        for (&j, near) in neighbors.iter().zip(near) {
             reread(&raw const fixed);
             let (own, h, one, core) = &fixed;
             // SAFETY: these are numbers of particles.
             let Neighbor { record: r, d, w, is_near } = unsafe { Neighbor::find(records, j, &own.at, *one) };
-            // Written always and kept if it is near: no branch to guess.
-            // SAFETY: there is room for all.
-            unsafe { near.get_unchecked_mut(count).write(j) };
-            count += usize::from(is_near);
+            *near = u8::from(is_near);
             let volume = L::splat(r[VOLUME]);
             let w2 = w.mul(w);
             let w3 = w2.mul(w);
@@ -420,7 +414,6 @@ impl Continuity {
             all[4] = d[2].mul_add(c, all[4]);
         }
         *sums = all;
-        count
     }
 }
 

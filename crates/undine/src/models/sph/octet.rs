@@ -9,11 +9,9 @@
 //! share their pipes. Tried and lost, in a small model of these loops: two neighbours a turn, the distances of all first, the
 //! shear apart from the rest of the force.
 
-use std::mem::MaybeUninit;
-
 use super::crowd::{MOST, Near};
 use super::work::{PRESSURE, Record, VOLUME};
-use crate::simd::Lanes;
+use crate::simd::{Eight, Lanes};
 
 /// Particles of an octet.
 pub const OCTET: usize = 8;
@@ -144,24 +142,28 @@ impl Exact {
         self.end.is_empty()
     }
 
-    /// Where up to `count` numbers of the next batch go.
+    /// Takes a batch: of these numbers those that have a byte of 1 in `near`, while others have 0.
     #[inline(always)]
-    pub fn room(&mut self, count: usize) -> &mut [MaybeUninit<u32>] {
-        if self.index.capacity() - self.index.len() < count {
-            self.index.reserve(count);
+    pub fn take<L: Eight>(&mut self, numbers: &Numbers, near: &[u8; MOST + 16]) {
+        let count = numbers.len;
+        if self.index.capacity() - self.index.len() < count + OCTET {
+            self.index.reserve(count + OCTET);
         }
-        &mut self.index.spare_capacity_mut()[..count]
-    }
-
-    /// Takes the first `count` that were written there as a batch.
-    ///
-    /// # Safety
-    /// They must have been written.
-    #[inline(always)]
-    pub unsafe fn take(&mut self, count: usize) {
-        // SAFETY: the caller's promise.
-        unsafe { self.index.set_len(self.index.len() + count) };
-        self.end.push(self.index.len() as u32);
+        let mut len = self.index.len();
+        let (eights, _) = near.as_chunks::<8>();
+        for (k, eight) in eights[..count.div_ceil(8)].iter().enumerate() {
+            let left = count - 8 * k;
+            let mask = packed(eight) & if left < 8 { (1 << left) - 1 } else { 255 };
+            // SAFETY: there are more entries than numbers, and there is room for an octet more.
+            unsafe {
+                let eight = L::load(numbers.index.as_ptr().add(8 * k).cast());
+                eight.store_packed(u32::from(mask), self.index.as_mut_ptr().add(len).cast());
+            }
+            len += mask.count_ones() as usize;
+        }
+        // SAFETY: so many were written.
+        unsafe { self.index.set_len(len) };
+        self.end.push(len as u32);
     }
 
     /// Batch k.
@@ -170,6 +172,13 @@ impl Exact {
         let from = if k == 0 { 0 } else { self.end[k - 1] as usize };
         &self.index[from..self.end[k] as usize]
     }
+}
+
+/// Bit k is byte k, which is 0 or 1.
+#[inline(always)]
+fn packed(bytes: &[u8; 8]) -> u8 {
+    // Each byte comes to lie at its place in the highest one.
+    (u64::from_le_bytes(*bytes).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8
 }
 
 /// The lanes in memory.
@@ -182,4 +191,31 @@ pub fn lanes<L: Lanes, const N: usize>(of: [L; N]) -> [[f32; OCTET]; N] {
         unsafe { of.store(out.as_mut_ptr()) };
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::Portable;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_is_near_is_kept(batches in prop::collection::vec(prop::collection::vec(any::<bool>(), 0..MOST), 1..5)) {
+            let mut exact = Exact::default();
+            let mut kept = Vec::new();
+            for batch in &batches {
+                let mut numbers = Numbers { len: batch.len(), ..Default::default() };
+                let mut near = [1; MOST + 16];
+                for (k, is_near) in batch.iter().enumerate() {
+                    (numbers.index[k], near[k]) = (10 * k as u32, u8::from(*is_near));
+                }
+                exact.take::<Portable>(&numbers, &near);
+                kept.push((0..batch.len()).filter(|k| batch[*k]).map(|k| 10 * k as u32).collect::<Vec<_>>());
+            }
+            for (k, kept) in kept.iter().enumerate() {
+                prop_assert_eq!(exact.batch(k), &kept[..]);
+            }
+        }
+    }
 }

@@ -12,7 +12,6 @@ use super::Sph;
 use super::continuity::{Continuity, Rates, SURFACE};
 use super::crowd::{Crowd, Shared};
 use super::force::Forces;
-use super::octet::Exact;
 
 use super::wall_kernels::WallAction;
 use super::work::PRESSURE;
@@ -74,7 +73,7 @@ impl Sph {
             if surfaces {
                 let mut found = Shared::default();
                 found.search_octets(work, grid, first, first + x.len());
-                c.pairs(work, first, &mut sums, found.look(), &mut Exact::default());
+                c.pairs(work, first, &mut sums, found.look(), None);
                 boundary.rates(block, &mut sums, &mut [0; BLOCK][..x.len()]);
             }
             let mut pushes = [[0.0; 3]; BLOCK];
