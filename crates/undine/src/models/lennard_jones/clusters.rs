@@ -10,7 +10,7 @@
 
 use super::force::{Closest, NONE, Pairs, SHORT, Seen, WHOLE, dot, energies};
 use super::list::Rows;
-use crate::simd::{Lanes, widest};
+use crate::simd::{Lanes, reread, widest};
 
 /// Where lanes are that have no particle, supports: far from all, and its square is a number.
 const NOWHERE: f32 = 1e18;
@@ -87,11 +87,17 @@ fn cluster<L: Lanes>(seen: &Seen, first: usize, count: usize, moves: bool) -> [L
     }
 }
 
-/// A cluster and what its neighbours have done so far.
-struct Met<L> {
+/// What does not change while a cluster meets its neighbours.
+struct Fixed<L> {
+    pairs: Pairs<L>,
     /// Places, supports, and velocities, m/s.
     place: [L; 3],
     velocity: [L; 3],
+}
+
+/// What the neighbours of a cluster have done so far.
+#[derive(Clone, Copy)]
+struct Met<L> {
     sum: [L; 3],
     close: L,
     rate: L,
@@ -99,38 +105,50 @@ struct Met<L> {
 
 impl<L: Lanes> Met<L> {
     /// One neighbour, with all lanes; `own` is added to the squares of distances, if there is one.
+    ///
+    /// # Safety
+    /// There must be a neighbour j.
     #[inline(always)]
-    fn meet<const FRICTION: u8, const SHIFTED: bool>(
+    unsafe fn meet<const FRICTION: u8, const SHIFTED: bool>(
         &mut self,
-        pairs: &Pairs<L>,
+        fixed: &Fixed<L>,
         seen: &Seen,
         j: usize,
         own: Option<L>,
     ) {
-        let zero = pairs.zero;
-        let mut nearer = [zero; 3];
-        let p = if FRICTION != NONE {
-            let [x, y, z, _, vx, vy, vz, _] = seen.record[j].0;
-            let v = [L::splat(vx), L::splat(vy), L::splat(vz)];
-            let of = self.velocity;
-            nearer = [v[0].sub(of[0]), v[1].sub(of[1]), v[2].sub(of[2])];
-            [x, y, z]
-        } else {
-            let [x, y, z, _] = seen.place[j];
-            [x, y, z]
+        reread(&raw const *fixed);
+        let Fixed { pairs, place, velocity } = fixed;
+        debug_assert!(j < seen.place.len());
+        let way = |x: f32, y: f32, z: f32| {
+            [L::splat(x).sub(place[0]), L::splat(y).sub(place[1]), L::splat(z).sub(place[2])]
         };
-        let of = self.place;
-        let d = [of[0].sub(L::splat(p[0])), of[1].sub(L::splat(p[1])), of[2].sub(L::splat(p[2]))];
+        let mut parting = pairs.zero;
+        let d;
+        if FRICTION != NONE {
+            // SAFETY: the caller's promise.
+            let [x, y, z, _, vx, vy, vz, _] = unsafe { seen.record.get_unchecked(j).0 };
+            d = way(x, y, z);
+            let v = [
+                L::splat(vx).sub(velocity[0]),
+                L::splat(vy).sub(velocity[1]),
+                L::splat(vz).sub(velocity[2]),
+            ];
+            parting = dot(d, v);
+        } else {
+            // SAFETY: as above.
+            let [x, y, z, _] = unsafe { *seen.place.get_unchecked(j) };
+            d = way(x, y, z);
+        }
         let mut r2 = dot(d, d);
         if let Some(own) = own {
             r2 = r2.add(own);
         }
-        let pushed = pairs.push::<FRICTION, SHIFTED>(d, r2, nearer);
+        let pushed = pairs.push::<FRICTION, SHIFTED>(r2, parting);
         for (sum, d) in self.sum.iter_mut().zip(d) {
-            *sum = pushed.force.mul_add(d, *sum);
+            *sum = pushed.force.neg_mul_add(d, *sum);
         }
         self.close = self.close.max(pushed.s2);
-        self.rate = self.rate.max(pushed.rate);
+        self.rate = self.rate.min(pushed.rate);
     }
 }
 
@@ -150,14 +168,18 @@ fn sums<L: Lanes, const FRICTION: u8, const SHIFTED: bool>(
         let first = first + k * L::N;
         let end = rows.end[k] as usize;
         let [x, y, z, vx, vy, vz] = cluster::<L>(seen, first, out.len(), FRICTION != NONE);
-        let mut met = Met { place: [x, y, z], velocity: [vx, vy, vz], sum: [zero; 3], close, rate };
+        let fixed = Fixed { pairs, place: [x, y, z], velocity: [vx, vy, vz] };
+        let mut met = Met { sum: [zero; 3], close, rate };
         for own in 0..out.len() {
-            // SAFETY: there are as many numbers from there on as lanes at most.
-            let far = unsafe { L::load(OWN.as_ptr().add(WIDEST - own)) };
-            met.meet::<FRICTION, SHIFTED>(&pairs, seen, first + own, Some(far));
+            // SAFETY: there are as many numbers from there on as lanes at most; and these particles.
+            unsafe {
+                let far = L::load(OWN.as_ptr().add(WIDEST - own));
+                met.meet::<FRICTION, SHIFTED>(&fixed, seen, first + own, Some(far));
+            }
         }
         for j in &rows.index[begin..end] {
-            met.meet::<FRICTION, SHIFTED>(&pairs, seen, *j as usize, None);
+            // SAFETY: lists are made of particles, and made anew when their number changes.
+            unsafe { met.meet::<FRICTION, SHIFTED>(&fixed, seen, *j as usize, None) };
         }
         begin = end;
         (close, rate) = (met.close, met.rate);

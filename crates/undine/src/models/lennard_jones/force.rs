@@ -165,6 +165,7 @@ pub(super) fn dot<L: Lanes>(a: [L; 3], b: [L; 3]) -> L {
 }
 
 /// Numbers of the loops in lanes.
+#[derive(Clone, Copy)]
 pub(super) struct Pairs<L> {
     sigma2: L,
     sigma: L,
@@ -185,11 +186,11 @@ pub(super) const SHORT: u8 = 2;
 
 /// What some pairs do.
 pub(super) struct Pushed<L> {
-    /// Force over [`Constants::force`] and the distance: times `d` it is the push away.
+    /// Force over [`Constants::force`] and the distance: times the way to the other it is the push of that.
     pub force: L,
     /// (σ/r)².
     pub s2: L,
-    /// Rate of approach, over [`Constants::per_sigma2`]; 0 where there is no friction between particles.
+    /// Rate at which they part, over [`Constants::per_sigma2`]; 0 where there is no friction between particles.
     pub rate: L,
 }
 
@@ -209,9 +210,10 @@ impl<L: Lanes> Pairs<L> {
         }
     }
 
-    /// What pairs do that are `d` apart, of which the square is `r2`, and come nearer by `v`.
+    /// What pairs do whose square of the distance is `r2`, and which part: `parting` is the way times the velocity from the one to
+    /// the other.
     #[inline(always)]
-    pub fn push<const FRICTION: u8, const SHIFTED: bool>(&self, d: [L; 3], r2: L, v: [L; 3]) -> Pushed<L> {
+    pub fn push<const FRICTION: u8, const SHIFTED: bool>(&self, r2: L, parting: L) -> Pushed<L> {
         let r2 = r2.max(self.core2);
         let (s, s2) = if L::QUICK_ROOT {
             let s = self.sigma.mul(r2.inverse_sqrt());
@@ -220,27 +222,27 @@ impl<L: Lanes> Pairs<L> {
             let s2 = self.sigma2.div(r2);
             (if SHIFTED { s2.sqrt() } else { self.zero }, s2)
         };
-        let s6 = s2.mul(s2).mul(s2);
+        let s4 = s2.mul(s2);
         // Eq. 3 without its factor 48ε/σ²: (σ/r)¹⁴ - ½(σ/r)⁸.
-        let mut force = s6.mul(s2).mul(s6.sub(self.half));
+        let mut force = s4.mul(s4).mul(s4.mul(s2).sub(self.half));
         if SHIFTED {
             force = self.less_shift.mul_add(s, force);
         }
         let mut rate = self.zero;
         if FRICTION != NONE {
-            rate = dot(v, d).mul(s2);
+            rate = parting.mul(s2);
             let mut w = self.root_slope.mul_add(r2, self.root);
             if FRICTION == SHORT {
                 w = w.max(self.zero);
             }
-            force = w.mul(w).mul_add(rate, force);
+            force = w.mul(w).neg_mul_add(rate, force);
         }
         Pushed { force: force.where_below(r2, self.cutoff2), s2, rate }
     }
 }
 
 impl Closest {
-    /// Takes in the greatest of some lanes, as [`Pushed`] tells them.
+    /// Takes in the closest and the least rate of some lanes, as [`Pushed`] tells them.
     #[inline(always)]
     pub(super) fn take_in<L: Lanes>(&mut self, close: L, rate: L, c: &Constants) {
         let mut lanes = [[0.0f32; 16]; 2];
@@ -252,7 +254,7 @@ impl Closest {
         let [close, rate] = &lanes;
         for (close, rate) in close.iter().zip(rate).take(L::N) {
             self.close = if *close > self.close { *close } else { self.close };
-            let rate = rate * c.per_sigma2;
+            let rate = -rate * c.per_sigma2;
             self.rate = if rate > self.rate { rate } else { self.rate };
         }
     }
@@ -288,7 +290,7 @@ fn sums<L: Lanes, const DAMPED: bool, const SHIFTED: bool, const PERIODIC: bool>
                     [x, y, z, far, zero, zero, zero, zero]
                 }
             };
-            let mut d = [p[0].sub(x), p[1].sub(y), p[2].sub(z)];
+            let mut d = [x.sub(p[0]), y.sub(p[1]), z.sub(p[2])];
             if PERIODIC {
                 d = [
                     image(d[0], period[0], per_period[0]),
@@ -296,18 +298,18 @@ fn sums<L: Lanes, const DAMPED: bool, const SHIFTED: bool, const PERIODIC: bool>
                     image(d[2], period[2], per_period[2]),
                 ];
             }
-            let nearer = if DAMPED { [vx.sub(v[0]), vy.sub(v[1]), vz.sub(v[2])] } else { [zero; 3] };
+            let parting = if DAMPED { dot(d, [vx.sub(v[0]), vy.sub(v[1]), vz.sub(v[2])]) } else { zero };
             let r2 = dot(d, d).add(far);
             let pushed = if DAMPED {
-                pairs.push::<SHORT, SHIFTED>(d, r2, nearer)
+                pairs.push::<SHORT, SHIFTED>(r2, parting)
             } else {
-                pairs.push::<NONE, SHIFTED>(d, r2, nearer)
+                pairs.push::<NONE, SHIFTED>(r2, parting)
             };
             for a in 0..3 {
-                sum[a] = pushed.force.mul_add(d[a], sum[a]);
+                sum[a] = pushed.force.neg_mul_add(d[a], sum[a]);
             }
             close = close.max(pushed.s2);
-            rate = rate.max(pushed.rate);
+            rate = rate.min(pushed.rate);
         }
         *out = [sum[0].sum(), sum[1].sum(), sum[2].sum()];
         begin = end;
