@@ -128,11 +128,8 @@ impl<L: Lanes> Met<L> {
             // SAFETY: the caller's promise.
             let [x, y, z, _, vx, vy, vz, _] = unsafe { seen.record.get_unchecked(j).0 };
             d = way(x, y, z);
-            let v = [
-                L::splat(vx).sub(velocity[0]),
-                L::splat(vy).sub(velocity[1]),
-                L::splat(vz).sub(velocity[2]),
-            ];
+            let v =
+                [L::splat(vx).sub(velocity[0]), L::splat(vy).sub(velocity[1]), L::splat(vz).sub(velocity[2])];
             parting = dot(d, v);
         } else {
             // SAFETY: as above.

@@ -31,6 +31,13 @@ pub struct Sums<L> {
     color: [L; 4],
 }
 
+/// What surfaces do: radial × d - across × factor.
+struct Pull<L> {
+    radial: L,
+    across: [L; 3],
+    factor: L,
+}
+
 /// What fluids differ in.
 #[derive(Clone, Copy)]
 struct Mixed<L> {
@@ -101,23 +108,24 @@ impl<L: Lanes> Sums<L> {
         neighbors: (&[u32], [f32; 3]),
     ) {
         let mut aside = [const { MaybeUninit::uninit() }; MOST + 16];
-        let aside = self.add_pairs::<PAPER, MULTI, TENSION>(c, work, fluid, neighbors, &mut aside);
-        if TENSION == STRESS {
-            let (all, shift) = neighbors;
-            let at_surfaces = if self.at_surface { all } else { aside };
-            if !at_surfaces.is_empty() {
-                self.add_stress::<MULTI>(c, work, fluid, (at_surfaces, shift));
+        if TENSION == STRESS && self.at_surface {
+            self.add_pairs::<PAPER, MULTI, TENSION, true>(c, work, fluid, neighbors, &mut aside);
+        } else {
+            let aside = self.add_pairs::<PAPER, MULTI, TENSION, false>(c, work, fluid, neighbors, &mut aside);
+            if !aside.is_empty() {
+                self.add_stress::<MULTI>(c, work, fluid, (aside, neighbors.1));
             }
         }
     }
 
-    /// All but the stress of surfaces; the neighbours that are at one go to `aside`. The particles are among their neighbours and
+    /// All but the stress of surfaces, while the neighbours that are at one go to `aside`; or that as well, where the particles are
+    /// at a `SURFACE` themselves. The particles are among their neighbours and
     /// add nothing to themselves but to the Laplacian of the colour field; all terms vanish beyond the support.
     ///
     /// Every product of the two particles' values is formed so that i and j get the exact same number: pair
     /// forces cancel to the last bit, and momentum is kept to the rounding of the sums.
     #[inline(always)]
-    fn add_pairs<'a, const PAPER: bool, const MULTI: bool, const TENSION: u8>(
+    fn add_pairs<'a, const PAPER: bool, const MULTI: bool, const TENSION: u8, const SURFACE: bool>(
         &mut self,
         c: &Forces,
         work: &Work,
@@ -144,7 +152,7 @@ impl<L: Lanes> Sums<L> {
             let (own, constants, cohesion, one, core) = &fixed;
             // SAFETY: these are numbers of particles.
             let Neighbor { record: r, d, w, .. } = unsafe { Neighbor::find(&work.records, j, &own.at, *one) };
-            if TENSION == STRESS {
+            if TENSION == STRESS && !SURFACE {
                 // Written always and kept if it is at a surface: no branch to guess.
                 // SAFETY: there is room for all.
                 unsafe { aside.get_unchecked_mut(count).write(j) };
@@ -153,7 +161,8 @@ impl<L: Lanes> Sums<L> {
             let volumes = own.volume.mul(L::splat(r[VOLUME])).abs();
             let dv = own.against(r);
             // (v_j - v_i)·(x_j - x_i): negative when they approach.
-            let opening = dv[2].mul_add(d[2], dv[1].mul_add(d[1], dv[0].mul(d[0]))).min(zero);
+            let opening = dot(dv, d);
+            let closing = opening.min(zero);
             let (constants, cohesion) = if MULTI {
                 let mixed = constants.with(&c.mixed[usize::from(fluid[j as usize])]);
                 (mixed, cohesion_of(mixed.stress))
@@ -165,10 +174,10 @@ impl<L: Lanes> Sums<L> {
             let (mut inner, shear);
             if PAPER {
                 // Eq. 10 with the spiky kernel, eq. 14 with the viscosity kernel.
-                let dist = square(d).sqrt();
+                let dist = dot(d, d).sqrt();
                 let inverse = one.div(dist.max(L::splat(1e-4)));
                 let t = one.sub(dist).max(zero);
-                let damp = inverse.mul(inverse).mul(opening);
+                let damp = inverse.mul(inverse).mul(closing);
                 inner = damp.neg_mul_add(constants.damping, both).mul(volumes).mul(t.mul(t)).mul(inverse);
                 shear = volumes.mul(t).mul(constants.viscosity);
                 if TENSION == STRESS {
@@ -177,7 +186,7 @@ impl<L: Lanes> Sums<L> {
             } else {
                 // The same gradient as in the continuity pass, so that no energy comes from nowhere: g = w² (1 + 2c w³).
                 let g = w2.mul(w).mul_add(*core, *one).mul(volumes);
-                let push = opening.neg_mul_add(constants.damping, both);
+                let push = closing.neg_mul_add(constants.damping, both);
                 inner = if TENSION == STRESS {
                     push.mul_add(g, w.mul_add(cohesion.0, cohesion.1))
                 } else {
@@ -185,6 +194,13 @@ impl<L: Lanes> Sums<L> {
                 };
                 inner = inner.mul(w2);
                 shear = w2.mul(constants.viscosity).mul(g);
+            }
+            if SURFACE {
+                let pull = self.stress(&constants, &work.surface[j as usize], (d, w, w2), volumes, opening);
+                inner = inner.sub(pull.radial);
+                for a in 0..3 {
+                    force[a] = pull.across[a].neg_mul_add(pull.factor, force[a]);
+                }
             }
             for a in 0..3 {
                 force[a] = dv[a].mul_add(shear, d[a].neg_mul_add(inner, force[a]));
@@ -196,7 +212,7 @@ impl<L: Lanes> Sums<L> {
                 for a in 0..3 {
                     color[a] = d[a].neg_mul_add(g, color[a]);
                 }
-                color[3] = volume.mul(w).mul_add(L::splat(3.0).sub(square(d).mul(L::splat(7.0))), color[3]);
+                color[3] = volume.mul(w).mul_add(L::splat(3.0).sub(dot(d, d).mul(L::splat(7.0))), color[3]);
             }
         }
         (self.force, self.color) = (force, color);
@@ -204,9 +220,29 @@ impl<L: Lanes> Sums<L> {
         unsafe { aside[..count].assume_init_ref() }
     }
 
-    /// Adds the capillary stress of both sides, F = (Π_i + Π_j)·d × factor with Π = |n| - nn/|n| and d from i to j, and the
-    /// damping of surfaces, (|n_i| + |n_j|) calm d. A surface's own n does not feel its own Π, so nothing is left of it where the
-    /// kernel reaches into the air.
+    /// The capillary stress of both sides, F = (Π_i + Π_j)·d × factor with Π = |n| - nn/|n| and d from i to j, and the damping of
+    /// surfaces, (|n_i| + |n_j|) calm d. A surface's own n does not feel its own Π, so nothing is left of it where the kernel
+    /// reaches into the air.
+    #[inline(always)]
+    fn stress(
+        &self,
+        constants: &Mixed<L>,
+        other: &[f32; 4],
+        (d, w, w2): ([L; 3], L, L),
+        volumes: L,
+        opening: L,
+    ) -> Pull<L> {
+        let surface = &self.surface;
+        let calm = opening.mul(constants.calm).mul(w2).mul(volumes);
+        let factor = constants.stress.mul(w).mul(volumes);
+        let other = other.map(L::splat);
+        let a = dot([surface[0], surface[1], surface[2]], d);
+        let b = dot([other[0], other[1], other[2]], d);
+        let radial = surface[3].add(other[3]).mul(calm.add(factor));
+        Pull { radial, across: std::array::from_fn(|c| other[c].mul_add(b, surface[c].mul(a))), factor }
+    }
+
+    /// Adds the stress of neighbours that are at a surface to particles that are not.
     #[inline(always)]
     fn add_stress<const MULTI: bool>(
         &mut self,
@@ -215,7 +251,7 @@ impl<L: Lanes> Sums<L> {
         fluid: &[u8],
         (neighbors, shift): (&[u32], [f32; 3]),
     ) {
-        let (own, surface) = (&self.own, &self.surface);
+        let own = &self.own;
         let q = own.image(shift);
         let one = L::splat(1.0);
         let mut force = self.force;
@@ -223,21 +259,13 @@ impl<L: Lanes> Sums<L> {
             // SAFETY: these are numbers of particles.
             let Neighbor { record: r, d, w, .. } = unsafe { Neighbor::find(&work.records, j, &q, one) };
             let j = j as usize;
-            let volumes = own.volume.mul(L::splat(r[VOLUME]).abs());
-            let dv = own.against(r);
-            let opening = dv[2].mul_add(d[2], dv[1].mul_add(d[1], dv[0].mul(d[0])));
+            let volumes = own.volume.mul(L::splat(r[VOLUME])).abs();
+            let opening = dot(own.against(r), d);
             let constants =
                 if MULTI { self.constants.with(&c.mixed[usize::from(fluid[j])]) } else { self.constants };
-            let calm = opening.mul(constants.calm).mul(w.mul(w)).mul(volumes);
-            let factor = constants.stress.mul(w).mul(volumes);
-            let other = work.surface[j].map(L::splat);
-            let a = surface[2].mul_add(d[2], surface[1].mul_add(d[1], surface[0].mul(d[0])));
-            let b = other[2].mul_add(d[2], other[1].mul_add(d[1], other[0].mul(d[0])));
-            let m = surface[3].add(other[3]);
-            let radial = m.mul(calm.add(factor));
-            for c in 0..3 {
-                let across = other[c].mul_add(b, surface[c].mul(a));
-                force[c] = d[c].mul_add(radial, across.neg_mul_add(factor, force[c]));
+            let pull = self.stress(&constants, &work.surface[j], (d, w, w.mul(w)), volumes, opening);
+            for a in 0..3 {
+                force[a] = d[a].mul_add(pull.radial, pull.across[a].neg_mul_add(pull.factor, force[a]));
             }
         }
         self.force = force;
@@ -274,8 +302,7 @@ impl<L: Lanes> Sums<L> {
     }
 }
 
-/// |d|².
 #[inline(always)]
-fn square<L: Lanes>(d: [L; 3]) -> L {
-    d[2].mul_add(d[2], d[1].mul_add(d[1], d[0].mul(d[0])))
+fn dot<L: Lanes>(a: [L; 3], b: [L; 3]) -> L {
+    a[2].mul_add(b[2], a[1].mul_add(b[1], a[0].mul(b[0])))
 }
