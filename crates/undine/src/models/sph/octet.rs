@@ -5,9 +5,12 @@
 //! four particles shared neighbours that were gathered into columns, eight in the lanes: a step at 60k particles took 7.2 ms instead of
 //! 6.4, with AVX2 on two threads.)
 //!
-//! On Zen 3 a neighbour takes 16 cycles in the density pass and 21 in the force pass, bound by multiplications and by broadcasts, which
-//! share their pipes. Tried and lost, in a small model of these loops: two neighbours a turn, the distances of all first, the
-//! shear apart from the rest of the force.
+//! On Zen 3 a neighbour takes some 15 cycles in the density pass and 19 in the force pass, at nearly three instructions a cycle, whatever
+//! they are: fewer of them is what counts. So fixed values are read by the instructions that use them ([`crate::simd::reread`]). Tried and
+//! lost, in a small model of these loops: two neighbours a turn; the distances of all first; finding a neighbour one turn before it is used
+//! (it gained while sums were in memory); the shear apart from the rest of the force; four particles with two neighbours at once, which
+//! have a quarter fewer to go through but need ten shuffles for each two (forces a tenth faster, densities as fast, twice the lists).
+//! Bits instead of lists of what is near took as long to read as they saved.
 
 use super::crowd::{MOST, Near};
 use super::work::{PRESSURE, Record, VOLUME};
