@@ -198,8 +198,8 @@ impl<L: Lanes> Sums<L> {
             if SURFACE {
                 let pull = self.stress(&constants, &work.surface[j as usize], (d, w, w2), volumes, opening);
                 inner = inner.sub(pull.radial);
-                for a in 0..3 {
-                    force[a] = pull.across[a].neg_mul_add(pull.factor, force[a]);
+                for (force, across) in force.iter_mut().zip(pull.across) {
+                    *force = across.neg_mul_add(pull.factor, *force);
                 }
             }
             for a in 0..3 {
