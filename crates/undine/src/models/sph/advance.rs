@@ -31,7 +31,7 @@ struct Block<'a> {
     velocity: &'a mut [[f32; 3]],
     acceleration: &'a [[f32; 3]],
     near_wall: &'a [u8],
-    /// Those that lay in one cell, by one past the last of them counted from the first of the block; and their ways.
+    /// Those that lay in one cell, by one past the number of the last of them; and their ways.
     runs: (&'a [Run], &'a mut [Moved]),
     /// Number of its first particle.
     first: usize,
