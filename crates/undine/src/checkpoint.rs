@@ -20,7 +20,7 @@ pub use read::CheckpointReader;
 pub use write::CheckpointWriter;
 
 /// The version written, and the newest that can be read.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 const MAGIC: &[u8; 8] = b"UNDINECP";
 /// Magic, version and length.

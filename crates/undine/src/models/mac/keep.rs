@@ -3,6 +3,7 @@
 use glam::DVec3;
 
 use super::Mac;
+use super::following::Owed;
 use super::transfer::Faces;
 use crate::checkpoint::{CheckpointError, CheckpointReader, CheckpointWriter};
 use crate::scene::Convection;
@@ -20,6 +21,39 @@ fn put_markers(out: &mut CheckpointWriter, m: &Markers) -> std::io::Result<()> {
     out.put_f32s(&m.weight)?;
     out.put_u32s(&m.id)?;
     out.put_u8s(&m.fluid)
+}
+
+fn put_owed(out: &mut CheckpointWriter, owed: &Owed) -> std::io::Result<()> {
+    out.put_f64s(&[owed.time, owed.way])?;
+    // At frames there is nothing.
+    if owed.time > 0.0 {
+        for path in &owed.path {
+            out.put_f32s(path)?;
+        }
+        out.put_f32s(&owed.cells)?;
+    }
+    Ok(())
+}
+
+fn get_owed(from: &mut CheckpointReader, cells: usize) -> Result<Owed, CheckpointError> {
+    let times = from.get_f64s()?;
+    let wrong = || damaged("what followers have yet to go");
+    let [time, way] = times[..] else { return Err(wrong()) };
+    if ![time, way].iter().all(|v| v.is_finite() && *v >= 0.0) {
+        return Err(wrong());
+    }
+    let mut owed = Owed { time, way, ..Owed::default() };
+    if time > 0.0 {
+        for path in &mut owed.path {
+            *path = from.get_f32s()?;
+        }
+        owed.cells = from.get_f32s()?;
+        let mut fields = owed.path.iter().chain([&owed.cells]);
+        if !fields.all(|f| f.len() == cells && f.iter().all(|v| v.is_finite())) {
+            return Err(wrong());
+        }
+    }
+    Ok(owed)
 }
 
 /// Markers of `fluids` fluids in a grid of `n` cells.
@@ -67,6 +101,7 @@ impl Mac {
         if let Some(tracers) = &self.tracers {
             put_markers(out, &tracers.markers)?;
             out.put_u32(tracers.age)?;
+            put_owed(out, &tracers.owed)?;
         }
         out.put_f64s(&[self.last, self.kick, self.rate, self.pull, f64::from(u8::from(self.is_closed))])?;
         for f in &self.fluids {
@@ -112,6 +147,7 @@ impl Mac {
             let age = from.get_u32()?;
             tracers.order.find(&tracers.markers.x, self.layout.n);
             tracers.age = age;
+            tracers.owed = get_owed(from, cells)?;
         }
         let finite = |v: &[f32]| v.iter().all(|v| v.is_finite());
         let times = from.get_f64s()?;

@@ -20,6 +20,7 @@ pub mod convect;
 pub mod cuts;
 pub mod even;
 pub mod extrapolate;
+pub mod following;
 mod forces;
 pub mod fringe;
 mod keep;
@@ -48,11 +49,10 @@ use self::extrapolate::Known;
 use self::fringe::Fringe;
 use self::layout::Layout;
 use self::liquid::Liquid;
-use self::population::keep_inside;
 use self::pressure::Pressure;
 use self::solids::Immersed;
 use self::solids::elastic::Elastic;
-use self::tracers::{Sight, Tracers};
+use self::tracers::Tracers;
 use self::transfer::{Deposit, Faces};
 use self::viscosity::{Thick, Viscosity, explicit_limit};
 use super::{Around, Birth, Passes, Solver, StepLimit, Trouble};
@@ -117,6 +117,8 @@ pub struct Mac {
     markers: Markers,
     order: Order,
     tracers: Option<Tracers>,
+    /// Whether the next step ends at a frame.
+    arrives: bool,
     /// Whether markers came or went since they were put in order.
     stale: bool,
     /// Velocities that came in since the last step and the grid has not seen (semi-Lagrangian).
@@ -181,8 +183,12 @@ impl Mac {
             full: layout.volume() / apart.powi(3),
             markers: Markers { has_affine: convection == Convection::Apic, has_weight, ..Markers::default() },
             order: Order::default(),
-            // Emitters ask what is where.
-            tracers: has_weight.then(|| Tracers::new(ratio, !scene.emitters.is_empty())),
+            tracers: has_weight.then(|| {
+                // Emitters ask what is where, and outflow takes what is there.
+                let emits = !scene.emitters.is_empty();
+                Tracers::new(ratio, emits, !emits && scene.outflows.is_empty())
+            }),
+            arrives: false,
             stale: true,
             fresh: Markers { has_weight, ..Markers::default() },
             cuts: None,
@@ -378,24 +384,6 @@ impl Mac {
         moved
     }
 
-    /// Moves markers that only follow.
-    fn follow(&mut self, cuts: &Cuts, around: &Around, dt: f64, evened: bool) {
-        let Some(mut tracers) = self.tracers.take() else { return };
-        let flow = self.flow(cuts, around, self.spacing, dt, evened);
-        let sight = Sight {
-            carriers: &self.markers,
-            cells: &self.deposit.cells,
-            bodies: self.immersed.as_ref().map(|i| &i.shape),
-            apart: (self.apart / self.layout.longest()) as f32,
-        };
-        let left = tracers.follow(&flow, sight);
-        if left {
-            keep_inside(&mut tracers.markers, self.layout.n);
-        }
-        tracers.rest(&self.layout, left);
-        self.tracers = Some(tracers);
-    }
-
     fn guard(&self, moved: Moved, time: f64) -> Result<(), Trouble> {
         if moved.rate.is_finite() && moved.rate < 1e12 {
             return Ok(());
@@ -457,6 +445,10 @@ impl Solver for Mac {
 
     fn len(&self) -> usize {
         self.asked_for().0.len()
+    }
+
+    fn frame_ahead(&mut self) {
+        self.arrives = true;
     }
 
     fn frame(&self, around: &Around) -> Frame {
@@ -545,6 +537,7 @@ impl Mac {
             self.spent = self.spent.map(|spent| spent + before - self.energy(around));
         }
         self.cuts = Some(cuts);
+        self.arrives = false;
         self.last = dt;
         self.rate = moved.rate.into();
         self.guard(moved, around.time)?;

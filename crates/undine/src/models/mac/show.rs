@@ -29,7 +29,7 @@ impl Mac {
 
     /// Markers with velocity, density, pressure, fluid and number.
     pub(super) fn show(&self, around: &Around) -> Frame {
-        let (layout, (markers, _)) = (&self.layout, self.asked_for());
+        let layout = &self.layout;
         let mut frame = Frame {
             spacing: self.spacing,
             support: 2.0 * self.spacing,
@@ -45,6 +45,8 @@ impl Mac {
                 &made
             }
         };
+        let moved = self.caught_up(cuts, around);
+        let markers = moved.as_ref().unwrap_or(self.asked_for().0);
         // Half a step of acceleration takes velocities from the middle of the last step to its end.
         let mut gain = self.gain.clone();
         let share = if self.kick > 0.0 { (0.5 * self.last / self.kick) as f32 } else { 0.0 };

@@ -11,6 +11,7 @@ use glam::{Vec3, Vec4};
 use rayon::prelude::*;
 
 use super::convect::{Flow, Reach, between_corners, load, store};
+use super::following::Owed;
 use super::lattice::Lattice;
 #[cfg(target_arch = "x86_64")]
 use super::lattice::wide::Wide;
@@ -46,6 +47,10 @@ pub struct Tracers {
     pub age: u32,
     /// Whether the order is to be found after every step.
     pub always: bool,
+    /// Whether they may be moved later than others.
+    pub may_wait: bool,
+    /// What they have not gone yet.
+    pub owed: Owed,
     /// How many stand in a row for one that carries.
     pub ratio: usize,
     /// Displacements of a step, in cells.
@@ -98,9 +103,9 @@ pub struct Sight<'a> {
 
 impl Tracers {
     /// None yet; `ratio` in a row stand for one that carries. `always` keeps them in order after every step.
-    pub fn new(ratio: usize, always: bool) -> Self {
+    pub fn new(ratio: usize, always: bool, may_wait: bool) -> Self {
         let markers = Markers { only_follow: true, ..Markers::default() };
-        Tracers { markers, ratio, always, ..Tracers::default() }
+        Tracers { markers, ratio, always, may_wait, ..Tracers::default() }
     }
 
     /// Moves them with the flow; says whether any left through an open side.
