@@ -1,5 +1,6 @@
 //! The numerical models, each behind the small [`Solver`] trait.
 
+mod awake;
 pub mod lennard_jones;
 pub mod mac;
 pub mod sph;

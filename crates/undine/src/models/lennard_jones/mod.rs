@@ -9,7 +9,6 @@
 //!
 //! `docs/lennard-jones.md` tells what is added to the paper, and why.
 
-mod awake;
 mod clusters;
 mod drift;
 pub mod force;

@@ -3,11 +3,11 @@
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 
-use super::awake::with_one_awake;
 use super::force::Record;
 use super::{FAR, LennardJones, MANY, saved};
 use crate::checkpoint::{CheckpointError, CheckpointReader, CheckpointWriter};
 use crate::frame::{Field, FieldData, Frame};
+use crate::models::awake::with_one_awake;
 use crate::models::{Around, Birth, Passes, Solver, StepLimit, Trouble};
 use crate::neighbors::{Candidates, is_neighbor, wrap};
 use crate::scene::Dynamics;

@@ -10,6 +10,7 @@ pub(super) mod wide;
 use std::ops::Range;
 
 use glam::Vec4;
+use rayon::prelude::*;
 
 use super::layout::Layout;
 use super::transfer::{Faces, floor};
@@ -60,6 +61,20 @@ impl Lattice {
                 fill_row(layout, u, number(j, 1), number(k, 2), &mut spare, row);
             }
         }
+    }
+
+    /// Takes over a field on faces, which are padded, for all points of a grid; as their fourth component one of cells, if given.
+    pub fn take_all(&mut self, layout: &Layout, u: &Faces, cells: Option<&[f32]>) {
+        let [nx, ny, _] = layout.n.map(|n| 2 * n + 1);
+        self.all(layout).par_chunks_mut(nx * ny).enumerate().for_each(|(k, plane)| {
+            let mut spare = vec![0.0; 3 * layout.dims[0]];
+            for (j, row) in plane.chunks_exact_mut(nx).enumerate() {
+                fill_row(layout, u, j, k, &mut spare, row);
+                if let Some(cells) = cells {
+                    fill_fourth(layout, cells, j, k, &mut spare, row);
+                }
+            }
+        });
     }
 
     /// Whether wide registers can read it: its points have numbers of 31 bits.
@@ -126,11 +141,27 @@ fn fill_row(layout: &Layout, u: &Faces, j: usize, k: usize, spare: &mut [f32], o
     out[2 * n] = on_face(n);
 }
 
+/// A field of cells as the fourth component of a row of points.
+fn fill_fourth(layout: &Layout, cells: &[f32], j: usize, k: usize, spare: &mut [f32], out: &mut [Vec4]) {
+    let [_, sy, sz] = layout.stride;
+    let width = layout.dims[0];
+    let ([y0, y1], [z0, z1]) = (beside(j, false), beside(k, false));
+    let row = |y: usize, z: usize| &cells[y * sy + z * sz..][..width];
+    let (p, q, r, s) = (row(y0, z0), row(y1, z0), row(y0, z1), row(y1, z1));
+    for (i, m) in spare[..width].iter_mut().enumerate() {
+        *m = 0.25 * ((p[i] + q[i]) + (r[i] + s[i]));
+    }
+    for (i, out) in out.iter_mut().enumerate() {
+        let [a, b] = beside(i, false);
+        out.w = 0.5 * (spare[a] + spare[b]);
+    }
+}
+
 /// Reads a lattice at places in cells; what lies outside is read at the nearest eighth of a cell.
 pub trait Read<'a>: Copy {
     /// For a lattice.
     fn new(lattice: &'a Lattice) -> Self;
-    /// The value at a place; its fourth component is not looked at.
+    /// The value at a place, whose fourth component is not looked at.
     fn at(&self, x: Vec4) -> Vec4;
     /// The value at a place, and its derivatives along each axis, per cell.
     fn with_gradient(&self, x: Vec4) -> (Vec4, [Vec4; 3]);
@@ -194,7 +225,7 @@ impl<'a> Read<'a> for Plain<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::transfer::{velocity_and_gradient_at, velocity_at};
+    use super::super::transfer::{center_value_at, velocity_and_gradient_at, velocity_at};
     use super::*;
     use crate::scene::Scene;
 
@@ -232,6 +263,23 @@ mod tests {
             assert!(Plain::new(&part).at(x).abs_diff_eq(read.at(wrapped), 1e-5), "{x}");
         }
         assert_eq!(part.point(3, -4, 8), whole.point(3, 4, 0));
+    }
+
+    #[test]
+    fn all_points_hold_faces_and_cells() {
+        let layout = layout(false);
+        let mut random = random(7);
+        let u: Faces = std::array::from_fn(|_| (0..layout.len()).map(|_| random() - 0.5).collect());
+        let cells: Vec<f32> = (0..layout.len()).map(|_| random() - 0.5).collect();
+        let mut lattice = Lattice::default();
+        lattice.take_all(&layout, &u, Some(&cells));
+        for _ in 0..500 {
+            let x: [f32; 3] = std::array::from_fn(|a| layout.n[a] as f32 * random());
+            let at = Plain::new(&lattice).at(Vec4::new(x[0], x[1], x[2], 0.0));
+            let v = velocity_at(&layout, &u, &x);
+            assert!((0..3).all(|a| (at[a] - v[a]).abs() < 2e-6), "{x:?}");
+            assert!((at.w - center_value_at(&layout, &cells, &x)).abs() < 2e-6, "{x:?}");
+        }
     }
 
     fn reads_like_faces<R>(read: impl for<'a> Fn(&'a Lattice) -> R)

@@ -1,11 +1,16 @@
 //! What the model shows of itself.
 
+use glam::Vec4;
 use rayon::prelude::*;
 
 use super::Mac;
-use super::convect::wrapped;
+use super::convect::{load, store, wrapped};
 use super::cuts::Cuts;
 use super::extrapolate::{pad, spread};
+#[cfg(target_arch = "x86_64")]
+use super::lattice::wide::Wide;
+use super::lattice::{Lattice, Plain, Read};
+use super::layout::Layout;
 use super::transfer::{center_value_at, velocity_at};
 use crate::frame::{Field, FieldData, Frame};
 use crate::models::Around;
@@ -54,21 +59,44 @@ impl Mac {
             spread(layout, &self.known, &mut gain, 4);
             pad(layout, cuts, &mut gain);
         }
-        let velocity = (0..markers.len()).into_par_iter().map(|i| {
-            let x = &markers.x[i];
-            let v = if markers.only_follow { self.velocity_of(x) } else { markers.velocity[i] };
-            let g = velocity_at(layout, &gain, x);
-            std::array::from_fn(|a| v[a] + share * g[a])
+        let at_cells = self.pressure_field(cuts);
+        let fullness = self.fullness();
+        // Those that follow are more than the points of a lattice; for others it would be larger than they are.
+        let seen = markers.only_follow.then(|| {
+            let (mut gained, mut flow) = (Lattice::default(), Lattice::default());
+            gained.take_all(layout, &gain, Some(&at_cells));
+            flow.take_all(layout, &self.u, None);
+            Seen { layout, gained, flow, share, back: layout.h.map(|h| (self.last / h) as f32) }
         });
-        let velocity: Vec<[f32; 3]> = velocity.collect();
-        let pressure = self.pressure_field(cuts);
-        let pressure = markers.x.par_iter().map(|x| center_value_at(layout, &pressure, x)).collect();
+        let n = markers.len();
+        let (mut position, mut velocity) = (vec![[0f32; 3]; n], vec![[0f32; 3]; n]);
+        let (mut pressure, mut density) = (vec![0f32; n], vec![0f32; n]);
+        if !markers.only_follow {
+            velocity.copy_from_slice(&markers.velocity);
+        }
         let rest: Vec<f32> = self.fluids.iter().map(|f| f.density as f32).collect();
-        let density =
-            markers.x.par_iter().zip(&markers.fluid).map(|(x, f)| rest[usize::from(*f)] * self.crowding(x));
-        let density = density.collect();
-        frame.particles.position =
-            markers.x.par_iter().map(|x| layout.world(*x).as_vec3().to_array()).collect();
+        let places = markers.x.par_chunks(CHUNK).zip(markers.fluid.par_chunks(CHUNK));
+        let shown = position.par_chunks_mut(CHUNK).zip(velocity.par_chunks_mut(CHUNK));
+        let values = pressure.par_chunks_mut(CHUNK).zip(density.par_chunks_mut(CHUNK));
+        places.zip(shown).zip(values).for_each(
+            |(((x, fluid), (position, velocity)), (pressure, density))| {
+                match &seen {
+                    Some(seen) => seen.look(x, velocity, pressure),
+                    None => {
+                        for ((x, velocity), pressure) in x.iter().zip(velocity).zip(pressure) {
+                            let g = velocity_at(layout, &gain, x);
+                            *velocity = std::array::from_fn(|a| velocity[a] + share * g[a]);
+                            *pressure = center_value_at(layout, &at_cells, x);
+                        }
+                    }
+                }
+                for i in 0..x.len() {
+                    position[i] = layout.world(x[i]).as_vec3().to_array();
+                    density[i] = rest[usize::from(fluid[i])] * fullness[cell_of(layout, &x[i])];
+                }
+            },
+        );
+        frame.particles.position = position;
         let mut add = |name, data| frame.particles.fields.push(Field { name, data });
         add("velocity", FieldData::Vector(velocity));
         add("density", FieldData::Scalar(density));
@@ -78,27 +106,22 @@ impl Mac {
         frame
     }
 
-    /// Velocity of a marker that only follows, m/s: that of the flow where the last step took it from.
-    fn velocity_of(&self, x: &[f32; 3]) -> [f32; 3] {
-        let layout = &self.layout;
-        let here = velocity_at(layout, &self.u, x);
-        let from = std::array::from_fn(|a| {
-            let back = x[a] - here[a] * (self.last / layout.h[a]) as f32;
-            let n = layout.n[a] as f32;
-            if layout.periodic[a] { wrapped(back, n) } else { back.clamp(0.0, n) }
-        });
-        velocity_at(layout, &self.u, &from)
-    }
-
-    /// How full the cell of a marker is; 1 at the surface, where less than full is no error.
-    fn crowding(&self, x: &[f32; 3]) -> f32 {
-        let layout = &self.layout;
-        let cell = std::array::from_fn(|a| (x[a] as usize).min(layout.n[a] - 1));
-        let i = layout.at(cell);
-        let Some(fill) = self.liquid.fill.get(i) else { return 1.0 };
-        let inside = self.liquid.wet[i]
-            && layout.stride.iter().all(|s| self.liquid.wet[i - s] && self.liquid.wet[i + s]);
-        if inside { *fill } else { 1.0 }
+    /// How full each cell is; 1 at the surface, where less than full is no error.
+    fn fullness(&self) -> Vec<f32> {
+        let (layout, wet) = (&self.layout, &self.liquid.wet);
+        let inside = |i: usize| wet[i] && layout.stride.iter().all(|s| wet[i - s] && wet[i + s]);
+        let mut fullness = vec![1.0; layout.len()];
+        if wet.is_empty() {
+            return fullness;
+        }
+        let [nx, ny, nz] = layout.n;
+        for row in 0..ny * nz {
+            let first = layout.at([0, row % ny, row / ny]);
+            for i in (first..first + nx).filter(|i| inside(*i)) {
+                fullness[i] = self.liquid.fill[i];
+            }
+        }
+        fullness
     }
 
     /// Pressure at cells, Pa; gone on into air to where it vanishes at the surface, and straight on into walls.
@@ -150,5 +173,65 @@ impl Mac {
         });
         layout.wrap(&mut field);
         field
+    }
+}
+
+/// Number of the cell of a marker.
+#[inline(always)]
+fn cell_of(layout: &Layout, x: &[f32; 3]) -> usize {
+    layout.at(std::array::from_fn(|a| (x[a] as usize).min(layout.n[a] - 1)))
+}
+
+/// What markers that only follow are shown by.
+struct Seen<'a> {
+    layout: &'a Layout,
+    /// What the last step gained, m/s, and the pressure, Pa.
+    gained: Lattice,
+    /// The flow, m/s.
+    flow: Lattice,
+    /// Share of the gain that velocities lack.
+    share: f32,
+    /// Cells that 1 m/s leads in the last step along each axis.
+    back: [f32; 3],
+}
+
+impl Seen<'_> {
+    /// Finds velocities, m/s, at the end of the step, and pressures, Pa.
+    fn look(&self, x: &[[f32; 3]], velocity: &mut [[f32; 3]], pressure: &mut [f32]) {
+        #[cfg(target_arch = "x86_64")]
+        if self.gained.is_wide() {
+            // SAFETY: the processor has the features.
+            return unsafe { self.look_wide(x, velocity, pressure) };
+        }
+        self.look_with::<Plain>(x, velocity, pressure);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma")]
+    fn look_wide(&self, x: &[[f32; 3]], velocity: &mut [[f32; 3]], pressure: &mut [f32]) {
+        self.look_with::<Wide>(x, velocity, pressure);
+    }
+
+    #[inline(always)]
+    fn look_with<'a, R: Read<'a>>(&'a self, x: &[[f32; 3]], velocity: &mut [[f32; 3]], pressure: &mut [f32]) {
+        let (gained, flow) = (R::new(&self.gained), R::new(&self.flow));
+        for ((x, velocity), pressure) in x.iter().zip(velocity).zip(pressure) {
+            let at = load(x);
+            // That of the flow where the last step took it from.
+            let v = flow.at(self.came_from(x, flow.at(at)));
+            let gain = gained.at(at);
+            *velocity = store(v + self.share * gain);
+            *pressure = gain.w;
+        }
+    }
+
+    #[inline(always)]
+    fn came_from(&self, x: &[f32; 3], here: Vec4) -> Vec4 {
+        let from = std::array::from_fn(|a| {
+            let back = x[a] - here[a] * self.back[a];
+            let n = self.layout.n[a] as f32;
+            if self.layout.periodic[a] { wrapped(back, n) } else { back.clamp(0.0, n) }
+        });
+        load(&from)
     }
 }
