@@ -162,3 +162,14 @@ pub(super) fn number(bodies: usize, pairs: impl Iterator<Item = [usize; 2]>) -> 
     }
     (island, count)
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn islands_are_numbered_by_their_first_bodies_whatever_the_order_of_contacts() {
+        for pairs in [[[5, 3], [1, 5], [4, 2]], [[4, 2], [3, 1], [3, 5]]] {
+            assert_eq!(super::number(6, pairs.into_iter()), (vec![0, 1, 2, 1, 2, 1], 3));
+        }
+        assert_eq!(super::number(2, std::iter::empty()), (vec![0, 1], 2));
+    }
+}

@@ -45,9 +45,9 @@ impl Reach for Among<'_> {
     #[inline(always)]
     unsafe fn read<L: Lanes>(self, from: &[f32], slot: usize, _: usize, half: usize) -> L {
         let mut out = [0.0; GROUP];
-        for k in 0..L::N {
+        for (k, out) in out.iter_mut().enumerate().take(L::N) {
             // SAFETY: numbers are those of nodes, or the first one's.
-            out[k] =
+            *out =
                 unsafe { *from.get_unchecked(*self.0.get_unchecked(slot).get_unchecked(half + k) as usize) };
         }
         // SAFETY: room for sixteen.
@@ -351,11 +351,6 @@ fn turn_with<L: Lanes>(beta: f32, z: &[Three], p: [&mut [f32]; 3]) {
 /// The inverses of blocks, 0 where `open` is: held nodes, and numbers beyond the last. In double precision, since a stiff sheet
 /// has blocks that are nearly flat.
 pub(super) fn invert(blocks: &[Six], open: &[Sixteen], inverse: &mut [Six]) {
-    widest!(invert_with(blocks: &[Six], open: &[Sixteen], inverse: &mut [Six]))
-}
-
-#[inline(always)]
-fn invert_with<L: Lanes>(blocks: &[Six], open: &[Sixteen], inverse: &mut [Six]) {
     for ((block, open), inverse) in blocks.iter().zip(open).zip(inverse) {
         for k in 0..GROUP {
             let one = invert_one([0, 1, 2, 3, 4, 5].map(|c| f64::from(block[c].0[k])));

@@ -127,6 +127,7 @@ mod tests {
         let far = "center = [1e3, 2e3, -1e3], radius = 0.5";
         let texts = [
             ("box", "shape = { box = { min = [0, 0, 0], max = [1, 0.7, 0.9] } }, stiffness = 2e4, damping = 5".into()),
+            ("large", "shape = { box = { min = [0, 0, 0], max = [1.4, 1.5, 1.3] } }, stiffness = 5e4, damping = 20".into()),
             ("round", format!("kind = 'lattice', shape = {{ sphere = {{ {far} }} }}, stiffness = 1e5, damping = 30")),
             ("ball", "shape = { sphere = { center = [0, 0, 0], radius = 0.1 } }".into()),
             (
