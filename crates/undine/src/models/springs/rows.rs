@@ -3,7 +3,8 @@
 //! offset and what it reads lies side by side. Links that a node lacks have no stiffness.
 //!
 //! Each spring is in two slots, one for each end: a node's sum then stays in registers and no thread writes what another one does.
-//! That costs a third more arithmetic than to go over springs once and add to both ends, which only one thread could do.
+//! By count (it was not tried) that is a third more arithmetic than to go over springs once and add to both ends, which only one thread
+//! could do.
 
 use std::ops::Range;
 

@@ -9,7 +9,8 @@ use crate::state::springs::{Body, Springs};
 
 /// Groups handed to a thread at a time. Sums are taken per chunk and then in order, so that threads do not matter.
 const CHUNK: usize = 32;
-/// Bodies of fewer groups are left to one thread: a sweep over 2000 nodes takes 15 µs, no more than to wake another one.
+/// Bodies of fewer groups are left to one thread: with AVX-512 a product with the matrix takes 4 µs for 1000 nodes of a lattice, less
+/// than to wake another thread.
 const SERIAL: usize = 128;
 
 /// What a step makes of a body's springs.
