@@ -2,8 +2,8 @@
 //!
 //! | what | here |
 //! |---|---|
-//! | 2.2 visco-elastic springs | `implicit`, `Implicit::springs` |
-//! | 2.2 motion of the nodes | `implicit`, linearised and solved |
+//! | 2.2 visco-elastic springs | `kernels`, `assemble` |
+//! | 2.2 motion of the nodes | `implicit`, linearised; solved by `islands` |
 //! | nodes and springs of a shape | `build`, `lattice`, `cloth` |
 //! | walls, other bodies, cloth on itself | `contact` |
 //! | what a fluid feels | [`SkinPoint`] |
@@ -15,9 +15,15 @@ mod cloth;
 mod contact;
 mod grid;
 mod implicit;
+mod islands;
+mod kernels;
 mod lattice;
+#[cfg(test)]
+mod naive;
 mod pairs;
+mod rows;
 mod skin;
+mod system;
 #[cfg(test)]
 mod tests;
 
@@ -66,7 +72,7 @@ impl Solids {
         Solids {
             contacts: Contacts::new(&state),
             finest: state.radius.iter().copied().fold(f64::INFINITY, f64::min),
-            implicit: Implicit::default(),
+            implicit: Implicit::new(&state),
             work: vec![0.0; state.bodies.len()],
             state,
         }

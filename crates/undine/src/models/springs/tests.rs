@@ -438,6 +438,28 @@ fn threads_do_not_change_a_bit() {
 }
 
 #[test]
+fn threads_do_not_change_a_bit_of_bodies_that_share_them() {
+    // A large one, whose equations are shared out, on a smaller one.
+    let text = format!(
+        "{FLOOR}solid = [\
+         {{ shape = {{ box = {{ min = [0, 0, 0], max = [0.8, 0.4, 0.8] }} }}, stiffness = 1e5, damping = 30 }},\
+         {{ shape = {{ box = {{ min = [-0.3, 0.41, -0.3], max = [1.1, 1.81, 1.1] }} }}, stiffness = 1e5 }},\
+         {{ shape = {{ box = {{ min = [3, 0, 3], max = [3.5, 0.5, 3.5] }} }}, stiffness = 1e4, velocity = [0, 1, 0] }}]"
+    );
+    let run = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let mut heap = Stand::new(&text);
+            heap.run(0.03, 2e-3);
+            (heap.solids.state.position.clone(), heap.solids.state.velocity.clone())
+        })
+    };
+    let one = run(1);
+    assert_eq!(one, run(2));
+    assert_eq!(one, run(3));
+}
+
+#[test]
 fn a_lattice_goes_on_from_a_checkpoint_to_the_same_bits() {
     let mut whole = Stand::new(DRAPE);
     whole.run(0.4, 2e-3);

@@ -69,15 +69,39 @@ impl Shape {
         let n = Vec3::from(layout.n.map(|n| n as f32));
         // Twice, since distances are not exact where bodies have edges.
         for _ in 0..2 {
-            if !(0..3).all(|a| x[a] >= 0.0 && x[a] <= n[a]) {
+            if !(0..3).all(|a| x[a] >= 0.0 && x[a] <= n[a]) || !self.is_inside(layout, x) {
                 return;
             }
             let (distance, normal) = self.distance(layout, x);
-            if distance >= 0.0 {
-                return;
-            }
             let out = normal * (HAIR * h - Vec3::splat(distance)) / h;
             *x = (Vec3::from(*x) + out).clamp(Vec3::ZERO, n).to_array();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::models::mac::tests::scene;
+
+    #[test]
+    fn a_place_is_inside_where_its_distance_is_negative() {
+        let text = "domain = { min = [0, 0, 0], max = [0.5, 0.4, 0.3] }\nmodel = { kind = 'mac', spacing = 0.1 }\n[[fluid]]\n";
+        let layout = Layout::new(&scene(text)).unwrap();
+        // Numbers in (-½, ½) that look random.
+        let wobble = |i: usize| ((i * 7919) % 1000) as f32 / 1000.0 - 0.5;
+        let mut shape = Shape::default();
+        shape.corners = (0..layout.len()).map(wobble).collect();
+        let mut inside = 0;
+        for k in 0..1000 {
+            // Sides of cells and of the domain among them.
+            let x: [f32; 3] = std::array::from_fn(|a| {
+                let share = if k % 5 == a { (k % 2) as f32 } else { 0.5 + wobble(3 * k + a) };
+                share * layout.n[a] as f32
+            });
+            assert_eq!(shape.is_inside(&layout, &x), shape.distance(&layout, &x).0 < 0.0, "{x:?}");
+            inside += usize::from(shape.is_inside(&layout, &x));
+        }
+        assert!((300..700).contains(&inside), "{inside}");
     }
 }

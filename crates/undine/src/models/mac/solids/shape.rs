@@ -7,7 +7,7 @@ use super::Immersed;
 use crate::models::mac::cuts::{Behind, Covered, Cuts, open_share};
 use crate::models::mac::layout::Layout;
 use crate::models::mac::liquid::{Liquid, depth_of};
-use crate::models::mac::transfer::{between, corner_stencil, stencil, value_and_gradient, weights};
+use crate::models::mac::transfer::{between, corner_stencil, floor, stencil, value_and_gradient, weights};
 use crate::scene::SolidKind;
 use crate::state::springs::Springs;
 
@@ -403,6 +403,26 @@ impl Shape {
         let (d, g) = value_and_gradient(&self.corners, layout.stride, s);
         let g = glam::Vec3::from(g) / glam::DVec3::from(layout.h).as_vec3();
         (d, g.normalize_or_zero())
+    }
+
+    /// Whether a place in cells is in a body: the sign of [`Shape::distance`], to the last bit. It is asked of all markers near bodies,
+    /// few of which are inside, and the direction costs a root and a division; with both it was a sixth of a step of the u-tube.
+    #[inline(always)]
+    pub fn is_inside(&self, layout: &Layout, x: &[f32; 3]) -> bool {
+        let (mut base, mut f) = (0, [0.0; 3]);
+        for a in 0..3 {
+            // What lies on the upper side belongs to the last cell.
+            let cell = floor(x[a]).clamp(0, layout.n[a] as i32 - 1);
+            base += (cell as usize + 1) * layout.stride[a];
+            f[a] = x[a] - cell as f32;
+        }
+        let row = |offset: usize| {
+            let pair = &self.corners[base + offset..base + offset + 2];
+            pair[0] + f[0] * (pair[1] - pair[0])
+        };
+        let mix = |a: f32, b: f32, t: f32| a + t * (b - a);
+        let [_, y, z] = layout.stride;
+        mix(mix(row(0), row(y), f[1]), mix(row(z), row(y + z), f[1]), f[2]) < 0.0
     }
 
     /// Writes the speed of bodies at their faces: `balls` are their velocities.
