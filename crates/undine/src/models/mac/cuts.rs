@@ -1,5 +1,7 @@
 //! How walls cut the grid: the open share of each face and cell (Batty 2007, Ng 2009), and how walls move there.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::layout::Layout;
@@ -112,9 +114,9 @@ impl Cuts {
             self.corners = corners(layout, walls);
             let corners = std::mem::take(&mut self.corners);
             for a in 0..3 {
-                self.cut_faces(layout, &corners, a);
+                self.cut_faces(layout, |i| corners[i], a, None);
             }
-            self.cut_cells(layout, &corners);
+            self.cut_cells(layout, |i| corners[i], None);
             // Nothing is behind a slit into a cell that is all wall; air there would draw liquid in.
             let volume = &self.volume;
             for (open, s) in self.open.iter_mut().zip(layout.stride) {
@@ -132,31 +134,29 @@ impl Cuts {
                 self.look_behind(layout, walls, a);
             }
         }
-        self.sum_hats(layout);
+        self.sum_hats(layout, 0..layout.dims[2]);
     }
 
     /// The cuts of these walls and of mass-spring bodies with the given distances at the lowest corners of cells, m: `all` cut
-    /// cells, `round` faces too. What else closes faces, and what is in them, is left to be told. They are written over `old`
-    /// ones, whose memory they take.
-    pub fn with_solids(&self, layout: &Layout, all: &[f32], round: &[f32], old: Cuts) -> Cuts {
+    /// cells, `round` faces too, in the rows of `near` (see [`rows_near`]). What else closes faces, and what is in them, is left to be
+    /// told. They are written over `old` ones, whose memory they take.
+    pub fn with_solids(&self, layout: &Layout, [all, round]: [&[f32]; 2], near: &[bool], old: Cuts) -> Cuts {
         let n = layout.len();
         let mut cuts = old;
         cuts.copy(self);
         cuts.bodies = true;
         if !self.bodies {
+            let far = (REACH * layout.longest()) as f32;
             cuts.corners.resize(n, f32::INFINITY);
-            cuts.speed.iter_mut().chain(&mut cuts.distance).for_each(|field| field.resize(n, 0.0));
+            cuts.speed.iter_mut().for_each(|field| field.resize(n, 0.0));
+            cuts.distance.iter_mut().for_each(|field| field.resize(n, far));
             cuts.clear.resize(n, 0.0);
         }
         let walls = std::mem::take(&mut cuts.corners);
-        let nearest = |solids: &[f32]| -> Vec<f32> {
-            walls.par_iter().zip(solids).with_min_len(4096).map(|(c, d)| c.min(*d)).collect()
-        };
-        let corners = nearest(round);
         for a in 0..3 {
-            cuts.cut_faces(layout, &corners, a);
+            cuts.cut_faces(layout, |i| walls[i].min(round[i]), a, Some(near));
         }
-        cuts.cut_cells(layout, &nearest(all));
+        cuts.cut_cells(layout, |i| walls[i].min(all[i]), Some(near));
         cuts.corners = walls;
         // Markers look at walls only where these are; bodies push them by themselves.
         if self.bodies {
@@ -169,7 +169,12 @@ impl Cuts {
             let each = cuts.open[a].par_iter_mut().zip(&self.open[a]).with_min_len(4096);
             each.for_each(|(open, bare)| *open = open.min(*bare));
         }
-        cuts.sum_hats(layout);
+        let is_near = |z: &usize| near[z * layout.dims[1]..][..layout.dims[1]].contains(&true);
+        let mut planes = (0..layout.dims[2]).filter(is_near);
+        if let Some(first) = planes.next() {
+            let last = planes.next_back().unwrap_or(first);
+            cuts.sum_hats(layout, first.saturating_sub(1)..(last + 2).min(layout.dims[2]));
+        }
         cuts
     }
 
@@ -189,41 +194,56 @@ impl Cuts {
         (self.bodies, self.moves) = (from.bodies, from.moves);
     }
 
-    fn cut_faces(&mut self, layout: &Layout, corners: &[f32], a: usize) {
+    /// Cuts faces by the distances at corners, m; of all rows along x or of those that are `near`.
+    fn cut_faces(
+        &mut self,
+        layout: &Layout,
+        corner: impl Fn(usize) -> f32 + Sync,
+        a: usize,
+        near: Option<&[bool]>,
+    ) {
         let (s, t) = (layout.stride[(a + 1) % 3], layout.stride[(a + 2) % 3]);
-        let last = corners.len();
-        let each = (self.open[a].par_iter_mut(), self.distance[a].par_iter_mut());
-        each.into_par_iter().enumerate().for_each(|(i, (open, distance))| {
-            if i + s + t >= last {
-                return;
-            }
-            let phi = [corners[i], corners[i + s], corners[i + t], corners[i + s + t]];
-            *open = open_share(phi);
-            *distance = 0.25 * (phi[0] + phi[1] + phi[2] + phi[3]);
-        });
+        let (last, row) = (layout.len(), layout.dims[0]);
+        let rows = self.open[a].par_chunks_mut(row).zip(self.distance[a].par_chunks_mut(row));
+        rows.enumerate().filter(|(r, _)| near.is_none_or(|near| near[*r])).for_each(
+            |(r, (open, distance))| {
+                for (i, (open, distance)) in (r * row..).zip(open.iter_mut().zip(distance)) {
+                    if i + s + t >= last {
+                        break;
+                    }
+                    let phi = [0, s, t, s + t].map(|k| corner(i + k));
+                    *open = open_share(phi);
+                    *distance = 0.25 * (phi[0] + phi[1] + phi[2] + phi[3]);
+                }
+            },
+        );
     }
 
-    fn cut_cells(&mut self, layout: &Layout, corners: &[f32]) {
+    /// The same for cells.
+    fn cut_cells(&mut self, layout: &Layout, corner: impl Fn(usize) -> f32 + Sync, near: Option<&[bool]>) {
         let [sx, sy, sz] = layout.stride;
-        let last = corners.len();
+        let (last, row) = (layout.len(), layout.dims[0]);
         let edge = layout.shortest() as f32;
-        (self.volume.par_iter_mut(), self.clear.par_iter_mut()).into_par_iter().enumerate().for_each(
-            |(i, (volume, clear))| {
-                if i + sx + sy + sz >= last {
-                    return;
+        let rows = self.volume.par_chunks_mut(row).zip(self.clear.par_chunks_mut(row));
+        rows.enumerate().filter(|(r, _)| near.is_none_or(|near| near[*r])).for_each(
+            |(r, (volume, clear))| {
+                for (i, (volume, clear)) in (r * row..).zip(volume.iter_mut().zip(clear)) {
+                    if i + sx + sy + sz >= last {
+                        break;
+                    }
+                    let phi: [f32; 8] =
+                        std::array::from_fn(|c| corner(i + (c & 1) * sx + (c >> 1 & 1) * sy + (c >> 2) * sz));
+                    let low = phi.iter().copied().fold(f32::INFINITY, f32::min);
+                    let high = phi.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+                    *clear = low;
+                    *volume = if low >= 0.0 {
+                        1.0
+                    } else if high <= 0.0 {
+                        0.0
+                    } else {
+                        open_volume(phi, edge)
+                    };
                 }
-                let phi: [f32; 8] =
-                    std::array::from_fn(|c| corners[i + (c & 1) * sx + (c >> 1 & 1) * sy + (c >> 2) * sz]);
-                let low = phi.iter().copied().fold(f32::INFINITY, f32::min);
-                let high = phi.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-                *clear = low;
-                *volume = if low >= 0.0 {
-                    1.0
-                } else if high <= 0.0 {
-                    0.0
-                } else {
-                    open_volume(phi, edge)
-                };
             },
         );
     }
@@ -316,13 +336,18 @@ impl Cuts {
         }
     }
 
-    fn sum_hats(&mut self, layout: &Layout) {
+    /// Sums what of the hats around the cells of some planes across z is open.
+    fn sum_hats(&mut self, layout: &Layout, planes: Range<usize>) {
         layout.wrap(&mut self.volume);
+        // Hats reach into the planes beside these.
+        let around = planes.start.saturating_sub(1)..(planes.end + 1).min(layout.dims[2]);
+        let part = |planes: &Range<usize>| planes.start * layout.plane()..planes.end * layout.plane();
         // A hat over three cells holds ⅛, ¾ and ⅛ of its area in them.
         let hat = |field: &[f32], s: usize| -> Vec<f32> {
             let last = field.len();
             (0..last)
                 .into_par_iter()
+                .with_min_len(4096)
                 .map(|i| {
                     if i < s || i + s >= last {
                         return field[i];
@@ -331,10 +356,30 @@ impl Cuts {
                 })
                 .collect()
         };
-        let mut field = hat(&self.volume, layout.stride[0]);
+        let mut field = hat(&self.volume[part(&around)], layout.stride[0]);
         field = hat(&field, layout.stride[1]);
-        self.hat = hat(&field, layout.stride[2]);
+        field = hat(&field, layout.stride[2]);
+        let first = (planes.start - around.start) * layout.plane();
+        let to = part(&planes);
+        self.hat[to.clone()].copy_from_slice(&field[first..first + to.len()]);
     }
+}
+
+/// The rows along x of cells, by y first and padded, within two cells of which a body is nearer than the farthest that distances at
+/// corners tell of.
+pub fn rows_near(layout: &Layout, corners: &[f32]) -> Vec<bool> {
+    let [width, ny, nz] = layout.dims;
+    let far = 0.999 * (REACH * layout.longest()) as f32;
+    let has: Vec<bool> =
+        corners.par_chunks(width).with_min_len(64).map(|row| row.iter().any(|d| *d < far)).collect();
+    let mut near = vec![false; has.len()];
+    for (r, _) in has.iter().enumerate().filter(|(_, has)| **has) {
+        let (y, z) = (r % ny, r / ny);
+        for z in z.saturating_sub(2)..(z + 3).min(nz) {
+            near[z * ny..][y.saturating_sub(2)..(y + 3).min(ny)].fill(true);
+        }
+    }
+    near
 }
 
 /// Distance of the nearest body at the lowest corner of each cell, m.

@@ -155,6 +155,8 @@ pub struct Mac {
     is_closed: bool,
     /// Kinetic and potential energy that left the liquid in steps, J, if a probe asks for it.
     spent: Option<f64>,
+    /// Energy, J, as of the end of the last step, and the gravity it was found with.
+    energy: Option<(DVec3, f64)>,
 }
 
 impl Mac {
@@ -215,6 +217,7 @@ impl Mac {
             rate: 0.0,
             pull: scene.gravity.length(),
             spent: scene.probes.iter().any(|p| p.kind == ProbeKind::Energy).then_some(0.0),
+            energy: None,
             layout,
         })
     }
@@ -490,7 +493,11 @@ impl Mac {
     fn advance(&mut self, dt: f64, around: &Around, passes: &mut Passes) -> Result<(), Trouble> {
         // Leap-frog: velocities belong to the middle of steps, so that forces act from middle to middle.
         let kick = 0.5 * (self.last + dt);
-        let energy = self.spent.map(|_| self.energy(around));
+        let gravity = around.fields.gravity;
+        let energy = self.spent.map(|_| match self.energy.take() {
+            Some((g, energy)) if g == gravity => energy,
+            _ => self.energy(around),
+        });
         passes.time("walls", || self.follow_walls(around));
         let Some(mut cuts) = self.cuts.take() else { return Ok(()) };
         if self.convection == Convection::SemiLagrangian {
@@ -535,7 +542,9 @@ impl Mac {
             }
         }
         if let Some(before) = energy {
-            self.spent = self.spent.map(|spent| spent + before - self.energy(around));
+            let after = self.energy(around);
+            self.spent = self.spent.map(|spent| spent + before - after);
+            self.energy = (!moved.left).then_some((gravity, after));
         }
         self.cuts = Some(cuts);
         self.arrives = false;

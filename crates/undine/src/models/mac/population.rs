@@ -21,6 +21,10 @@ impl Mac {
     /// Adds markers inside the domain; returns how many those are.
     pub(super) fn add(&mut self, births: &[Birth]) -> usize {
         let inside: Vec<Birth> = births.iter().filter_map(|b| self.held(b)).collect();
+        if inside.is_empty() {
+            return 0;
+        }
+        self.energy = None;
         let Some(tracers) = &mut self.tracers else {
             self.markers.reserve_exact(if self.markers.is_empty() { inside.len() } else { 0 });
             for b in &inside {
@@ -29,14 +33,18 @@ impl Mac {
             self.stale = true;
             return inside.len();
         };
-        if tracers.markers.is_empty() {
+        let first = tracers.markers.is_empty();
+        if first {
             tracers.markers.reserve_exact(inside.len());
         }
         for b in &inside {
             let x = self.layout.local(b.position).as_vec3().to_array();
             tracers.markers.push(x, [0.0; 3], b.fluid as u8);
         }
-        tracers.sort(&self.layout);
+        // Later ones are put in order when they have moved: until then nobody asks.
+        if first || !tracers.always {
+            tracers.sort(&self.layout);
+        }
         let ratio = tracers.ratio;
         let blocks = self.layout.h[0] / (ratio as f64 * self.spacing);
         for (b, weight) in condense(&self.layout, &inside, ratio, blocks.round().max(1.0)) {
@@ -115,6 +123,7 @@ impl Mac {
         };
         let mut count = go(&mut self.markers);
         if count > 0 {
+            self.energy = None;
             self.order.find(&self.markers.x, layout.n);
             self.stale = false;
         }

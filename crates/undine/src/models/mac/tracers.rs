@@ -7,6 +7,8 @@
 #[cfg(target_arch = "x86_64")]
 mod wide;
 
+use std::ops::Range;
+
 use glam::{Vec3, Vec4};
 use rayon::prelude::*;
 
@@ -138,17 +140,30 @@ impl Tracers {
             Lattice::default,
             |drift, (c, planes)| {
                 let first = c * PLANES;
-                let (low, high) = (first as isize, (first + planes.len() / (nx * ny)) as isize);
+                let end = first + planes.len() / (nx * ny);
+                // Rows that no liquid is near to are passed by.
+                let wet = sight.wet_rows(layout, first, end);
+                for (r, row) in planes.chunks_exact_mut(nx).enumerate() {
+                    if !wet.contains(&(r % ny)) {
+                        row.fill(Vec4::new(0.0, 0.0, 0.0, UNKNOWN));
+                    }
+                }
+                if wet.is_empty() {
+                    return;
+                }
                 // One more on either side, since a lattice holds at least a cell.
                 drift.take(
                     layout,
                     flow.drift,
-                    -around_y..ny as isize + around_y,
-                    low - 1 - around_z..high + 1 + around_z,
+                    wet.start as isize - 1 - around_y..wet.end as isize + 1 + around_y,
+                    first as isize - 1 - around_z..end as isize + 1 + around_z,
                 );
                 let mut seen = Seen::new(layout);
                 for (r, row) in planes.chunks_exact_mut(nx).enumerate() {
                     let (j, k) = (r % ny, first + r / ny);
+                    if !wet.contains(&j) {
+                        continue;
+                    }
                     seen.look(flow, sight, j, k);
                     #[cfg(target_arch = "x86_64")]
                     if drift.is_wide() {
@@ -340,6 +355,21 @@ fn careful(flow: &Flow, sight: Sight, x: &mut [f32; 3], to: Vec4, id: u32) -> bo
 }
 
 impl Sight<'_> {
+    /// Numbers along y of the rows of points, in planes `first` to `end` across z, from the first to the last with markers that carry about.
+    fn wet_rows(&self, layout: &Layout, first: usize, end: usize) -> Range<usize> {
+        let [_, ny, nz] = layout.n;
+        let is_wet = |y: &usize| {
+            (first / 2..=end / 2 + 1).map(|z| z.clamp(1, nz)).any(|z| {
+                let row = y * layout.stride[1] + z * layout.stride[2];
+                self.cells[row..row + layout.dims[0]].iter().any(|c| *c > 0.0)
+            })
+        };
+        let mut rows = (1..=ny).filter(is_wet);
+        let Some(low) = rows.next() else { return 0..0 };
+        let high = rows.next_back().unwrap_or(low);
+        2 * low - 2..2 * high + 1
+    }
+
     /// Whether no marker that carries is about.
     fn is_dry(&self, layout: &Layout, x: &[f32; 3]) -> bool {
         let cell = std::array::from_fn(|a| (x[a] as usize).min(layout.n[a] - 1));

@@ -169,7 +169,7 @@ impl Immersed {
             .fold(0.0, f64::max);
         let mut shape = std::mem::take(&mut self.shape);
         shape.find_corners(self, layout, state, &state.position);
-        let mut cuts = bare.with_solids(layout, &shape.corners, &shape.round, old);
+        let mut cuts = bare.with_solids(layout, [&shape.corners, &shape.round], &shape.near, old);
         shape.find_faces(self, layout, state, bare, &mut cuts);
         self.shape = shape;
         cuts

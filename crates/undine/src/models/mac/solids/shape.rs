@@ -4,7 +4,7 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use super::Immersed;
-use crate::models::mac::cuts::{Behind, Covered, Cuts, open_share};
+use crate::models::mac::cuts::{Behind, Covered, Cuts, open_share, rows_near};
 use crate::models::mac::layout::Layout;
 use crate::models::mac::liquid::{Liquid, depth_of};
 use crate::models::mac::transfer::{between, corner_stencil, floor, stencil, value_and_gradient, weights};
@@ -60,6 +60,8 @@ pub struct Shape {
     pub corners: Vec<f32>,
     /// That of the nearest ball.
     pub round: Vec<f32>,
+    /// Rows along x of cells that bodies are near to.
+    pub near: Vec<bool>,
     /// Balls that touch the grid.
     pub balls: Vec<Ball>,
     /// Faces of lattices.
@@ -107,6 +109,7 @@ impl Shape {
                 });
             }
         }
+        self.near = rows_near(layout, &self.corners);
     }
 
     /// Lattices are seen as the liquid is: counts by hat functions, and the depth at which a flat surface would give them.
@@ -224,6 +227,9 @@ impl Shape {
             let rows = layout.face_rows(a);
             for row in 0..rows[1] * rows[2] {
                 let first = layout.at([0, row % rows[1], row / rows[1]]);
+                if !self.near[first / layout.dims[0]] {
+                    continue;
+                }
                 for i in first..first + rows[0] {
                     let round = bare.open[a][i] - cuts.open[a][i];
                     let own = if lattices {
