@@ -47,6 +47,16 @@ impl Adjacency {
         Adjacency { start, list }
     }
 
+    /// Where each vertex's own begin in the list, with its length, and the list.
+    pub fn into_parts(self) -> (Vec<u32>, Vec<u32>) {
+        (self.start, self.list)
+    }
+
+    /// Of how many neighbours or triangles all vertices together tell.
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
     /// What belongs to a vertex.
     #[inline]
     pub fn of(&self, vertex: usize) -> &[u32] {

@@ -71,7 +71,7 @@ impl Field {
         out.fill(0.0);
         match &self.shape {
             Shape::Ball => ball::fill(near, out),
-            Shape::Ellipsoid => ellipsoid::fill(near, enough, out, picked),
+            Shape::Ellipsoid => ellipsoid::fill(near, self.reach, enough, out, picked),
             Shape::Product(profile) => product::fill(profile, near, out),
         }
     }

@@ -3,14 +3,20 @@
 //!
 //! What the blocks around a block add or take away is passed on along one axis after the other, so that each looks at
 //! two neighbours three times instead of at 26.
+//!
+//! Counts are averaged with those of the nodes beside them. The particles of a solver that pushes them apart hardly need
+//! it, but markers that ride on a grid lie at random: their counts on single nodes deviate by half, and of the 64 nodes
+//! around a bin one nearly always missed the mark. Of a dam break's markers 4 to 25 % were found deep inside, averaged 47
+//! to 61 %, and of the blocks filled all through next to none instead of 40 to 90 of 500 to 900.
 
 use rayon::prelude::*;
 
 use super::cloud::{Cloud, EDGE, Key};
 
 /// A place counts as filled when it has this share of the particles that it has at rest, counted with weights that
-/// fall off linearly over a bin. The surface lies where about half of them are missing.
-const FILLED: f32 = 0.7;
+/// fall off linearly over a bin, then averaged by (1, 2, 1)/4 along each axis. The surface lies where about half of them
+/// are missing; so many are around the middle of a hole of 2³ particles.
+const FILLED: f32 = 0.6;
 /// Most bins along the edge of a block in which particles are counted.
 const MOST_BINS: usize = 16;
 /// No block.
@@ -50,6 +56,9 @@ impl Filling {
             let there = |&side: &u32| side != NONE && surrounded[side as usize];
             let all = |(b, sides): (usize, &[u32; 2])| surrounded[b] && sides.iter().all(there);
             surrounded = sides.iter().enumerate().map(all).collect();
+        }
+        for (axis, sides) in sides.iter().enumerate() {
+            average(&mut counts, n, axis, sides);
         }
         let mut rows = vec![0; cloud.keys.len() * n * n];
         rows.par_iter_mut().zip(counts.par_chunks_exact(n)).with_min_len(4096).for_each(|(row, nodes)| {
@@ -149,6 +158,32 @@ fn add_sides(counts: &mut Vec<f32>, n: usize, axis: usize, sides: &Sides) {
                 for high in (0..size).step_by(n * stride) {
                     let new = &mut new[high + here..][..stride];
                     new.iter_mut().zip(&from[high + there..][..stride]).for_each(|(new, from)| *new += from);
+                }
+            }
+        },
+    );
+}
+
+/// Averages counts by (1, 2, 1)/4 along an axis. Where there is no block there are no particles.
+fn average(counts: &mut Vec<f32>, n: usize, axis: usize, sides: &Sides) {
+    let size = n.pow(3);
+    let stride = n.pow(axis as u32);
+    let old = std::mem::replace(counts, vec![0.0; counts.len()]);
+    let quarter = |new: &mut [f32], from: &[f32]| new.iter_mut().zip(from).for_each(|(n, f)| *n += 0.25 * f);
+    counts.par_chunks_exact_mut(size).zip(sides).enumerate().with_min_len(64).for_each(
+        |(b, (new, sides))| {
+            let here = &old[b * size..][..size];
+            for high in (0..size).step_by(n * stride) {
+                let (new, here) = (&mut new[high..][..n * stride], &here[high..][..n * stride]);
+                new.iter_mut().zip(here).for_each(|(n, h)| *n = 0.5 * h);
+                quarter(&mut new[stride..], here);
+                quarter(new, &here[stride..]);
+                // The faces are nodes of the blocks beside, too: those one farther are needed.
+                for (side, at, there) in [(sides[0], 0, n - 2), (sides[1], n - 1, 1)] {
+                    if side != NONE {
+                        let from = &old[side as usize * size + high + there * stride..][..stride];
+                        quarter(&mut new[at * stride..][..stride], from);
+                    }
                 }
             }
         },
@@ -258,6 +293,33 @@ mod tests {
             assert!(least >= 1.5, "cell {cell}: {least} deep");
             // Bins are no smaller than a spacing and smaller than two.
             assert!(most <= 4.5, "cell {cell}: {most} not deep");
+        }
+    }
+
+    #[test]
+    fn averages_are_those_of_all_nodes_on_one_grid() {
+        let p: Vec<[f32; 3]> =
+            lattice(14).iter().map(|p| std::array::from_fn(|a| p[a] + 0.3 * p[(a + 1) % 3].sin())).collect();
+        let cloud = Cloud::new(&p, 1.0).unwrap();
+        let (bins, n) = (EDGE, EDGE + 1);
+        let mut got = counts(&cloud, bins);
+        let sides = [0, 1, 2].map(|axis| sides(&cloud, axis));
+        (0..3).for_each(|axis| add_sides(&mut got, n, axis, &sides[axis]));
+        (0..3).for_each(|axis| average(&mut got, n, axis, &sides[axis]));
+        let hat = |u: f32| (1.0 - u.abs()).max(0.0);
+        let weight = |u: f32| 0.25 * (hat(u - 1.0) + hat(u + 1.0)) + 0.5 * hat(u);
+        for (b, key) in cloud.keys.iter().enumerate() {
+            // On the rim, where blocks are missing beside others that are there, it may be less.
+            for k in 0..n.pow(3) {
+                let node = [k % n, k / n % n, k / (n * n)];
+                let at: [f32; 3] = std::array::from_fn(|a| (key[a] * EDGE as i32 + node[a] as i32) as f32);
+                let sum: f32 = p.iter().map(|p| (0..3).map(|a| weight(p[a] - at[a])).product::<f32>()).sum();
+                let value = got[b * n.pow(3) + k];
+                assert!(value < sum + 1e-4, "{at:?}: {value} of {sum}");
+                if at.iter().all(|x| (1.0..=13.0).contains(x)) {
+                    assert!((value - sum).abs() < 1e-4, "{at:?}: {value} of {sum}");
+                }
+            }
         }
     }
 

@@ -41,22 +41,34 @@ pub fn smooth(surface: &mut Surface, times: u32) {
     surface.normal = next;
 }
 
+/// Vertices that are weighted in one go.
+const CHUNK: usize = 1024;
+
 /// For each neighbour in the list its weight; those of a vertex sum to 1, or are all 0.
 fn weights(surface: &Surface, beside: &Adjacency) -> Vec<f32> {
-    let mut weights = Vec::with_capacity(surface.triangles.len() * 3);
-    for v in 0..surface.position.len() {
-        let first = weights.len();
-        let mut sum = 0.0;
-        for &u in beside.of(v) {
-            let same = dot(surface.normal[v], surface.normal[u as usize]).max(0.0);
-            weights.push(same * same);
-            sum += same * same;
-        }
-        // A vertex that faces another way than most of its neighbours is a feature and stays.
-        let whole = if sum > 0.25 * beside.of(v).len() as f32 { 1.0 / sum } else { 0.0 };
-        weights[first..].iter_mut().for_each(|w| *w *= whole);
+    let count = surface.position.len();
+    let mut all = vec![0.0; beside.len()];
+    let (mut parts, mut rest) = (Vec::new(), &mut all[..]);
+    for first in (0..count).step_by(CHUNK) {
+        let end = (first + CHUNK).min(count);
+        let own = beside.first(end) - beside.first(first);
+        parts.push((first..end, rest.split_off_mut(..own).unwrap_or_default()));
     }
-    weights
+    parts.into_par_iter().for_each(|(vertices, mut weights)| {
+        for v in vertices {
+            let Some(own) = weights.split_off_mut(..beside.of(v).len()) else { return };
+            let mut sum = 0.0;
+            for (w, &u) in own.iter_mut().zip(beside.of(v)) {
+                let same = dot(surface.normal[v], surface.normal[u as usize]).max(0.0);
+                *w = same * same;
+                sum += same * same;
+            }
+            // A vertex that faces another way than most of its neighbours is a feature and stays.
+            let whole = if sum > 0.25 * own.len() as f32 { 1.0 / sum } else { 0.0 };
+            own.iter_mut().for_each(|w| *w *= whole);
+        }
+    });
+    all
 }
 
 #[inline]

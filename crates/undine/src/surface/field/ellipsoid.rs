@@ -3,19 +3,40 @@
 use super::sample::{Kernel, pick};
 use super::{RAMP, VALUES, dispatch};
 use crate::simd::Eight;
-use crate::surface::cloud::EDGE;
+use crate::surface::cloud::{EDGE, POINTS};
 use crate::surface::gather::Near;
 
+/// What extents have more than the ellipsoid, cells: roundings must not cost a point.
+const HAIR: f32 = 1e-3;
 /// Particles between two looks at which rows have enough.
 const BETWEEN_LOOKS: usize = 16;
 
 dispatch!(measure, measure_lanes, (near: &mut Near));
-dispatch!(fill, fill_lanes, (
-    near: &Near,
-    enough: f32,
-    out: &mut [f32; VALUES],
-    picked: &mut Vec<u32>
-));
+dispatch!(fill_few, few_lanes, (near: &Near, enough: f32, out: &mut [f32; VALUES], picked: &mut Vec<u32>));
+dispatch!(fill_all, all_lanes, (near: &Near, enough: f32, out: &mut [f32; VALUES], picked: &mut Vec<u32>));
+
+/// Layers of points that a small particle meets at most: at cells of one spacing all of them are small.
+const FEW: usize = 5;
+
+/// Spreads the particles over the points of a block; `reach`: no extent is more, cells.
+pub fn fill(near: &Near, reach: f32, enough: f32, out: &mut [f32; VALUES], picked: &mut Vec<u32>) {
+    // Twice what `measure` gives holds no more points than that, wherever it lies.
+    if 2.0 * (reach + HAIR) < FEW as f32 {
+        fill_few(near, enough, out, picked);
+    } else {
+        fill_all(near, enough, out, picked);
+    }
+}
+
+#[inline(always)]
+fn few_lanes<L: Eight>(near: &Near, enough: f32, out: &mut [f32; VALUES], picked: &mut Vec<u32>) {
+    fill_lanes::<L, FEW>(near, enough, out, picked);
+}
+
+#[inline(always)]
+fn all_lanes<L: Eight>(near: &Near, enough: f32, out: &mut [f32; VALUES], picked: &mut Vec<u32>) {
+    fill_lanes::<L, POINTS>(near, enough, out, picked);
+}
 
 /// Eight values of a column.
 ///
@@ -30,7 +51,7 @@ unsafe fn load<L: Eight>(near: &Near, column: usize, j: usize) -> L {
 /// Half the extents of rᵀMr = 1 along the axes, √(M⁻¹)xx and so on, and a hair more.
 #[inline(always)]
 fn measure_lanes<L: Eight>(near: &mut Near) {
-    let (zero, half, hair) = (L::splat(0.0), L::splat(0.5), L::splat(1e-3));
+    let (zero, half, hair) = (L::splat(0.0), L::splat(0.5), L::splat(HAIR));
     let full = near.x[0].len();
     near.extent.iter_mut().for_each(|e| e.resize(full, 0.0));
     assert!(near.column[..7].iter().all(|c| c.len() == full));
@@ -53,9 +74,14 @@ fn measure_lanes<L: Eight>(near: &mut Near) {
 /// Spreads one particle after the other over the rows of points that its ellipsoid meets; a row is one vector.
 ///
 /// The 64 rows are the bits of a word. With first and last layer and row of each particle instead the loops change
-/// their length from particle to particle, which is mispredicted.
+/// their length from particle to particle, which is mispredicted. As many layers as the largest can meet are looked at.
 #[inline(always)]
-fn fill_lanes<L: Eight>(near: &Near, enough: f32, out: &mut [f32; VALUES], picked: &mut Vec<u32>) {
+fn fill_lanes<L: Eight, const LAYERS: usize>(
+    near: &Near,
+    enough: f32,
+    out: &mut [f32; VALUES],
+    picked: &mut Vec<u32>,
+) {
     pick::<L>(near, [0.0; 3], [EDGE as f32; 3], picked);
     // SAFETY: eight floats.
     let ramp = unsafe { L::load(RAMP.as_ptr()) };
@@ -70,7 +96,7 @@ fn fill_lanes<L: Eight>(near: &Near, enough: f32, out: &mut [f32; VALUES], picke
             open = rows_below::<L>(out, enough, open);
         }
         // SAFETY: `pick` gives numbers of particles; room for eight.
-        let (dx, dy, m, weight) = unsafe {
+        let (dx, dy, m, weight, first) = unsafe {
             let j = j as usize;
             let (x, y, z) =
                 (near.x[0].get_unchecked(j), near.x[1].get_unchecked(j), near.x[2].get_unchecked(j));
@@ -79,7 +105,9 @@ fn fill_lanes<L: Eight>(near: &Near, enough: f32, out: &mut [f32; VALUES], picke
             dz.mul(m[4]).store(layer[0].as_mut_ptr());
             dz.mul(m[5]).store(layer[1].as_mut_ptr());
             dz.mul(dz).mul(m[2]).store(layer[2].as_mut_ptr());
-            (ramp.sub(L::splat(*x)), ramp.sub(L::splat(*y)), m, w)
+            // The first point above the lower end of the extent, as far up as leaves room for all layers.
+            let above = (*z - *near.extent[2].get_unchecked(j) + 1.0).max(0.0) as usize;
+            (ramp.sub(L::splat(*x)), ramp.sub(L::splat(*y)), m, w, above.min(POINTS - LAYERS))
         };
         // 1 - q = 1 - Mxx dx² - dx (2Mxy dy + 2Mxz dz) - rest
         let along = one.sub(dx.mul(dx).mul(m[0]));
@@ -87,8 +115,8 @@ fn fill_lanes<L: Eight>(near: &Near, enough: f32, out: &mut [f32; VALUES], picke
         let across = dy.mul(m[3]);
         let quarter = L::splat(0.25).div(m[0]);
         let mut rows = 0u64;
-        for (iz, ((&cross_z, &rest_y), &rest_z)) in layer[0].iter().zip(&layer[1]).zip(&layer[2]).enumerate()
-        {
+        for iz in first..first + LAYERS {
+            let [cross_z, rest_y, rest_z] = layer.map(|l| l[iz]);
             let crosses = across.add(L::splat(cross_z));
             let rests = dy.mul_add(L::splat(rest_y), square.add(L::splat(rest_z)));
             // The greatest 1 - q along the row.

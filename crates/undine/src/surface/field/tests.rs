@@ -39,11 +39,18 @@ fn fields() -> Vec<(Field, Near)> {
         1..4 => 0.06 + 0.1 * r,
         _ => 0.04 * (r - 0.5),
     });
+    let small = near(COLUMNS, |c, r| match c {
+        0 => 0.5 + r,
+        1..4 => 0.23 + 0.2 * r,
+        _ => 0.02 * (r - 0.5),
+    });
     let product = near(1, |_, r| 0.5 + r);
     let profile = Profile::of_knots(&[0.5, 0.3, 0.2, 0.05]);
     let mut fields = vec![
         (field(Shape::Ball), ball),
         (field(Shape::Ellipsoid), ellipsoid),
+        // Of so little reach that they meet few layers of points.
+        (Field { reach: 2.2, ..field(Shape::Ellipsoid) }, small),
         (field(Shape::Product(profile)), product),
     ];
     fields.iter_mut().for_each(|(field, near)| field.measure(near));
