@@ -22,7 +22,7 @@ use crate::kernels::{Cored, Wide};
 use crate::models::Around;
 use crate::neighbors::Grid;
 use crate::scene::{Kernels, TensionKind};
-use crate::simd::{Lanes, eight, prefetch};
+use crate::simd::{Octets, prefetch, widest};
 use crate::state::particles::{BLOCK, Particles};
 
 /// No tension term.
@@ -265,7 +265,7 @@ impl Forces {
         found: (Option<Near>, Option<&Exact>),
     ) {
         let c = self;
-        eight!(Forces::pairs_with(
+        widest!(Forces::pairs_with(
             c: &Forces,
             work: &Work,
             grid: &Grid,
@@ -278,7 +278,7 @@ impl Forces {
 
     /// As [`Forces::pairs`], for given lanes.
     #[inline(always)]
-    pub fn pairs_with<L: Lanes>(
+    pub fn pairs_with<L: Octets>(
         &self,
         work: &Work,
         grid: &Grid,
@@ -307,7 +307,7 @@ impl Forces {
     }
 
     #[inline(always)]
-    fn pairs_of<L: Lanes, const PAPER: bool, const MULTI: bool>(
+    fn pairs_of<L: Octets, const PAPER: bool, const MULTI: bool>(
         &self,
         work: &Work,
         fluid: &[u8],
@@ -323,7 +323,7 @@ impl Forces {
     }
 
     #[inline(always)]
-    fn pairs_in<L: Lanes, const PAPER: bool, const MULTI: bool, const TENSION: u8>(
+    fn pairs_in<L: Octets, const PAPER: bool, const MULTI: bool, const TENSION: u8>(
         &self,
         work: &Work,
         fluid: &[u8],
