@@ -143,6 +143,8 @@ pub struct Grid {
     unsqueezed: f64,
     /// Room around the particles, in supports, in which places can be looked up the quick way.
     margin: f64,
+    /// Whether cells begin at multiples of their width, m.
+    aligned: bool,
     /// How far candidates are looked for, in supports, and its inverse: the width of cells.
     reach: f32,
     per_reach: f32,
@@ -177,6 +179,7 @@ impl Grid {
             cells_per_particle: CELLS_PER_PARTICLE,
             unsqueezed: 0.0,
             margin: MARGIN,
+            aligned: false,
             reach: 1.0,
             per_reach: 1.0,
         }
@@ -200,9 +203,11 @@ impl Grid {
     }
 
     /// A grid in which others than its own particles are looked up: with room around for all that are near, and with cells
-    /// to spare, `cells` at least, so that space need not be squeezed.
+    /// to spare, `cells` at least, so that space need not be squeezed. Such grids of one support have their rows in common: particles
+    /// in one row of their own grid are in one row of the others'. (While each began at its lowest particle, bunches of those that
+    /// look for others held half as many.)
     pub fn for_others(h: f64, cells: f64) -> Self {
-        Grid { least_cells: cells.max(CELLS_AT_LEAST), margin: 2.0, ..Grid::new(h) }
+        Grid { least_cells: cells.max(CELLS_AT_LEAST), margin: 2.0, aligned: true, ..Grid::new(h) }
     }
 
     /// How far candidates are looked for, in supports.
@@ -226,7 +231,13 @@ impl Grid {
             } else {
                 // A margin, so that rows and chords around a particle stay inside the grid.
                 let (low, high) = bounds_of(x);
-                axis.runs.push(Run { low, high, shift: room - low });
+                let cell = h * f64::from(self.reach);
+                let shift = if self.aligned {
+                    ((room / cell).ceil() - (low / cell).floor()) * cell
+                } else {
+                    room - low
+                };
+                axis.runs.push(Run { low, high, shift });
                 axis.wrap = Wrap::Ends;
             }
         }

@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use self::sums::Sums;
 use super::boundary::Boundary;
 use super::continuity::WALLS;
-use super::crowd::{Crowd, Near, Shared};
+use super::crowd::{Near, Shared};
 use super::octet::{Exact, Numbers};
 use super::params::{FluidParams, Params, STRESS_FACTOR};
 use super::wall_kernels::{WallAction, WallKernels};
@@ -189,7 +189,7 @@ impl Forces {
             (velocity.par_chunks_mut(BLOCK), acceleration.par_chunks_mut(BLOCK))
                 .into_par_iter()
                 .enumerate()
-                .map_init(Crowd::default, |crowd, (block, (velocity, acceleration))| {
+                .map(|(block, (velocity, acceleration))| {
                     let first = block * BLOCK;
                     let range = first..first + velocity.len();
                     prefetch(&x[range.clone()]);
@@ -198,7 +198,7 @@ impl Forces {
                     prefetch(velocity);
                     let exact = work.exact.get(block).filter(|e| !e.is_empty());
                     self.pairs(work, grid, fluid, first, acceleration, (work.found.get(block), exact));
-                    boundary.forces(block, work, fluid, first, self, acceleration, crowd);
+                    boundary.forces(block, work, fluid, first, self, acceleration);
                     let mut act = WallAction::default();
                     for (k, a) in acceleration.iter_mut().enumerate() {
                         let i = first + k;
