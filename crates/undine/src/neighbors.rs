@@ -18,7 +18,7 @@ use rayon::prelude::*;
 pub use self::candidates::{Candidates, Chunk};
 use self::candidates::{Group, MAX_GROUPS};
 pub use self::moved::Moved;
-use crate::simd::Lanes;
+use crate::simd::{Lanes, widest};
 
 /// Cells per support along x: finer cells cut a sweep closer to its chord but make more of them. With 2, 3 and 6 a step
 /// took 1 to 3 % longer.
@@ -103,10 +103,7 @@ impl Axis {
     /// As [`Axis::local`], for many.
     fn locals(&self, x: &[f64], per_h: f64, out: &mut [f32]) {
         if let [run] = &self.runs[..] {
-            // Without looking for the run at each, these are vectors.
-            for (out, x) in out.iter_mut().zip(x) {
-                *out = ((x + run.shift) * per_h) as f32;
-            }
+            shift_all(x, run.shift, per_h, out);
         } else {
             for (out, x) in out.iter_mut().zip(x) {
                 *out = self.local(*x, per_h);
@@ -122,6 +119,19 @@ impl Axis {
             Wrap::Ends | Wrap::Periodic(_) => ((local * self.scale) as i32).clamp(0, self.cells - 1),
             Wrap::Shared => whole(local * self.scale).rem_euclid(self.cells),
         }
+    }
+}
+
+/// (x + shift) × scale. Without looking for the run at each, these are vectors; chooses the instruction set.
+fn shift_all(x: &[f64], shift: f64, scale: f64, out: &mut [f32]) {
+    widest!(shift_all_in(x: &[f64], shift: f64, scale: f64, out: &mut [f32]));
+}
+
+#[inline(always)]
+#[allow(clippy::extra_unused_type_parameters)] // entered through `widest!`, for its instructions
+fn shift_all_in<L>(x: &[f64], shift: f64, scale: f64, out: &mut [f32]) {
+    for (out, x) in out.iter_mut().zip(x) {
+        *out = ((x + shift) * scale) as f32;
     }
 }
 

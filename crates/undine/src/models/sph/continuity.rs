@@ -215,7 +215,7 @@ impl Continuity {
                 self.pairs(work, first, sums, found.look(), (!many).then_some(exact));
                 boundary.rates(block, sums, near);
                 self.add_walls(sums, at, &velocity[range], near, (around.walls, walls));
-                *totals = self.settle(sums, density, compression, surface);
+                self.settle(sums, density, compression, surface, totals);
             },
         );
         work.records.par_chunks_mut(8 * BLOCK).enumerate().for_each(|(block, records)| {
@@ -250,14 +250,36 @@ impl Continuity {
         }
     }
 
-    /// Advances the densities of a block and says which are at a surface.
+    /// Advances the densities of a block and says which are at a surface. Chooses the instruction set.
     fn settle(
         &self,
         sums: &Rates,
         density: &mut [f32],
         compression: &mut [f32],
         surface: &mut [[f32; 4]],
-    ) -> Totals {
+        totals: &mut Totals,
+    ) {
+        let c = self;
+        widest!(Continuity::settle_in(
+            c: &Continuity,
+            sums: &Rates,
+            density: &mut [f32],
+            compression: &mut [f32],
+            surface: &mut [[f32; 4]],
+            totals: &mut Totals,
+        ));
+    }
+
+    #[inline(always)]
+    #[allow(clippy::extra_unused_type_parameters)] // entered through `widest!`, for its instructions
+    fn settle_in<L: Lanes>(
+        &self,
+        sums: &Rates,
+        density: &mut [f32],
+        compression: &mut [f32],
+        surface: &mut [[f32; 4]],
+        totals: &mut Totals,
+    ) {
         let n = density.len();
         let [x, y, z] = sums.color.each_ref().map(|color| &color[..n]);
         // |∇c|² h²
@@ -284,13 +306,12 @@ impl Continuity {
             let root = 1.0 / length.sqrt();
             surface[k] = [n[0] * root, n[1] * root, n[2] * root, length];
         }
-        let mut totals = Totals::default();
+        *totals = Totals::default();
         if self.counts {
             totals.density = density.iter().map(|v| f64::from(*v)).sum();
             totals.sum = sum.iter().map(|v| f64::from(self.sum * v)).sum();
             totals.at_surface = square.iter().filter(|v| **v > SURFACE * SURFACE).count();
         }
-        totals
     }
 
     /// What the sums of a particle say of its place: ∇c h, pointing to where there is more, and relative density.

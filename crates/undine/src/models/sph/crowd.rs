@@ -2,8 +2,9 @@
 //!
 //! The particles of a bunch lie side by side and have much of their neighbours in common. So those of any are picked out of the
 //! candidates, and each particle goes through all of them: what is beyond its support adds nothing. Bunches of fluid are of eight, see
-//! [`super::octet`]. Those beside walls are smaller, and what they see is gathered ([`Crowd`]), each neighbour as one 32-byte record
-//! transposed while loading. Before, each particle had a list of its own. Picking and gathering these took longer than the sums over them.
+//! [`super::octet`]. Those of boundary particles, which lie in one layer, are of four, and the fluid they see is gathered ([`Crowd`]), each
+//! neighbour as one 32-byte record transposed while loading. Before, each particle had a list of its own. Picking and gathering these
+//! took longer than the sums over them.
 
 use rayon::prelude::*;
 

@@ -222,7 +222,9 @@ impl Forces {
                         }
                     }
                     let gravity = if only_gravity { gravity } else { [0.0; 3] };
-                    (kick(velocity, acceleration, gravity, half), first)
+                    let mut most = [0, 0];
+                    kick(velocity, acceleration, gravity, half, &mut most);
+                    (most, first)
                 })
                 .reduce(Default::default, |a, b| {
                     ([a.0[0].max(b.0[0]), a.0[1].max(b.0[1])], if b.0[0] > a.0[0] { b.1 } else { a.1 })
@@ -367,8 +369,26 @@ impl Forces {
 }
 
 /// Adds gravity to accelerations and kicks velocities by `half` a step, s. The bits of the greatest |v|² and |a|²: they are in the
-/// order of the numbers, and what is no number is greater than all.
-fn kick(velocity: &mut [[f32; 3]], acceleration: &mut [[f32; 3]], gravity: [f32; 3], half: f32) -> [u32; 2] {
+/// order of the numbers, and what is no number is greater than all. Chooses the instruction set.
+fn kick(v: &mut [[f32; 3]], a: &mut [[f32; 3]], gravity: [f32; 3], half: f32, most: &mut [u32; 2]) {
+    widest!(kick_in(
+        v: &mut [[f32; 3]],
+        a: &mut [[f32; 3]],
+        gravity: [f32; 3],
+        half: f32,
+        most: &mut [u32; 2],
+    ));
+}
+
+#[inline(always)]
+#[allow(clippy::extra_unused_type_parameters)] // entered through `widest!`, for its instructions
+fn kick_in<L>(
+    velocity: &mut [[f32; 3]],
+    acceleration: &mut [[f32; 3]],
+    gravity: [f32; 3],
+    half: f32,
+    out: &mut [u32; 2],
+) {
     let mut most = [0, 0];
     for (v, a) in velocity.iter_mut().zip(acceleration) {
         for c in 0..3 {
@@ -377,9 +397,10 @@ fn kick(velocity: &mut [[f32; 3]], acceleration: &mut [[f32; 3]], gravity: [f32;
         }
         most = [most[0].max(square(v).to_bits()), most[1].max(square(a).to_bits())];
     }
-    most
+    *out = most;
 }
 
+#[inline(always)]
 fn square(v: &[f32; 3]) -> f32 {
     v[0] * v[0] + v[1] * v[1] + v[2] * v[2]
 }
