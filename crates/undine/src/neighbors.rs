@@ -18,7 +18,7 @@ use rayon::prelude::*;
 pub use self::candidates::{Candidates, Chunk};
 use self::candidates::{Group, MAX_GROUPS};
 pub use self::moved::Moved;
-use crate::simd::Lanes;
+use crate::simd::{Lanes, widest};
 
 /// Cells per support along x: finer cells cut a sweep closer to its chord but make more of them. With 2, 3 and 6 a step
 /// took 1 to 3 % longer.
@@ -103,10 +103,7 @@ impl Axis {
     /// As [`Axis::local`], for many.
     fn locals(&self, x: &[f64], per_h: f64, out: &mut [f32]) {
         if let [run] = &self.runs[..] {
-            // Without looking for the run at each, these are vectors.
-            for (out, x) in out.iter_mut().zip(x) {
-                *out = ((x + run.shift) * per_h) as f32;
-            }
+            shift_all(x, run.shift, per_h, out);
         } else {
             for (out, x) in out.iter_mut().zip(x) {
                 *out = self.local(*x, per_h);
@@ -122,6 +119,19 @@ impl Axis {
             Wrap::Ends | Wrap::Periodic(_) => ((local * self.scale) as i32).clamp(0, self.cells - 1),
             Wrap::Shared => whole(local * self.scale).rem_euclid(self.cells),
         }
+    }
+}
+
+/// (x + shift) × scale. Without looking for the run at each, these are vectors; chooses the instruction set.
+fn shift_all(x: &[f64], shift: f64, scale: f64, out: &mut [f32]) {
+    widest!(shift_all_in(x: &[f64], shift: f64, scale: f64, out: &mut [f32]));
+}
+
+#[inline(always)]
+#[allow(clippy::extra_unused_type_parameters)] // entered through `widest!`, for its instructions
+fn shift_all_in<L>(x: &[f64], shift: f64, scale: f64, out: &mut [f32]) {
+    for (out, x) in out.iter_mut().zip(x) {
+        *out = ((x + shift) * scale) as f32;
     }
 }
 
@@ -143,6 +153,8 @@ pub struct Grid {
     unsqueezed: f64,
     /// Room around the particles, in supports, in which places can be looked up the quick way.
     margin: f64,
+    /// Whether cells begin at multiples of their width, m.
+    aligned: bool,
     /// How far candidates are looked for, in supports, and its inverse: the width of cells.
     reach: f32,
     per_reach: f32,
@@ -177,6 +189,7 @@ impl Grid {
             cells_per_particle: CELLS_PER_PARTICLE,
             unsqueezed: 0.0,
             margin: MARGIN,
+            aligned: false,
             reach: 1.0,
             per_reach: 1.0,
         }
@@ -200,9 +213,11 @@ impl Grid {
     }
 
     /// A grid in which others than its own particles are looked up: with room around for all that are near, and with cells
-    /// to spare, `cells` at least, so that space need not be squeezed.
+    /// to spare, `cells` at least, so that space need not be squeezed. Such grids of one support have their rows in common: particles
+    /// in one row of their own grid are in one row of the others'. (While each began at its lowest particle, bunches of those that
+    /// look for others held half as many.)
     pub fn for_others(h: f64, cells: f64) -> Self {
-        Grid { least_cells: cells.max(CELLS_AT_LEAST), margin: 2.0, ..Grid::new(h) }
+        Grid { least_cells: cells.max(CELLS_AT_LEAST), margin: 2.0, aligned: true, ..Grid::new(h) }
     }
 
     /// How far candidates are looked for, in supports.
@@ -226,7 +241,13 @@ impl Grid {
             } else {
                 // A margin, so that rows and chords around a particle stay inside the grid.
                 let (low, high) = bounds_of(x);
-                axis.runs.push(Run { low, high, shift: room - low });
+                let cell = h * f64::from(self.reach);
+                let shift = if self.aligned {
+                    ((room / cell).ceil() - (low / cell).floor()) * cell
+                } else {
+                    room - low
+                };
+                axis.runs.push(Run { low, high, shift });
                 axis.wrap = Wrap::Ends;
             }
         }

@@ -89,8 +89,32 @@ pub trait Lanes: Copy {
     unsafe fn store_set_bits(mask: u32, first: u32, out: *mut u32);
 }
 
+/// Lanes for eight particles side by side: one for each, or, of sixteen, two. Then two neighbours of these particles are gone through
+/// at once, each with its own eight lanes.
+pub trait Octets: Lanes {
+    /// Neighbours at once.
+    const AT_ONCE: usize = Self::N / 8;
+    /// Lanes from `p[0..8]`, the second eight as the first.
+    ///
+    /// # Safety
+    /// Eight f32 must be readable at `p`.
+    unsafe fn load_eight(p: *const f32) -> Self;
+    /// The first eight lanes are `a`, the others, where there are, `b`.
+    fn halves(a: f32, b: f32) -> Self;
+    /// What the lanes of each particle add up to, to `p[0..8]`.
+    ///
+    /// # Safety
+    /// Eight f32 must be writable at `p`.
+    unsafe fn store_eight(self, p: *mut f32);
+    /// Writes the lanes of which the N-bit `mask` has the bit to `out`, packed to the front.
+    ///
+    /// # Safety
+    /// As many f32 as there are lanes must be writable at `out`, whatever the number of set bits.
+    unsafe fn store_packed(self, mask: u32, out: *mut f32);
+}
+
 /// More that eight lanes can do.
-pub trait Eight: Lanes {
+pub trait Eight: Octets {
     /// The lanes in memory.
     #[inline(always)]
     fn to_array(self) -> [f32; 8] {
@@ -103,11 +127,6 @@ pub trait Eight: Lanes {
     fn copy_sign(self, o: Self) -> Self;
     /// Lane k is the sum of the lanes of `of[k]`, in the order of [`Lanes::sum`].
     fn sums(of: [Self; 8]) -> Self;
-    /// Writes the lanes of which the 8-bit `mask` has the bit to `out`, packed to the front.
-    ///
-    /// # Safety
-    /// Eight f32 must be writable at `out`, whatever the number of set bits.
-    unsafe fn store_packed(self, mask: u32, out: *mut f32);
 }
 
 /// Eight lanes as an array.
@@ -225,6 +244,23 @@ impl Eight for Portable {
     fn sums(of: [Self; 8]) -> Self {
         Portable(of.map(Self::sum))
     }
+}
+
+impl Octets for Portable {
+    #[inline(always)]
+    unsafe fn load_eight(p: *const f32) -> Self {
+        // SAFETY: passed on.
+        unsafe { Self::load(p) }
+    }
+    #[inline(always)]
+    fn halves(a: f32, _: f32) -> Self {
+        Self::splat(a)
+    }
+    #[inline(always)]
+    unsafe fn store_eight(self, p: *mut f32) {
+        // SAFETY: passed on.
+        unsafe { self.store(p) }
+    }
     #[inline(always)]
     unsafe fn store_packed(self, mask: u32, out: *mut f32) {
         let packed: [f32; 8] = std::array::from_fn(|k| self.0[usize::from(SET_BITS[mask as usize & 255][k])]);
@@ -297,25 +333,6 @@ macro_rules! widest {
     }};
 }
 pub(crate) use widest;
-
-/// As [`widest`], with eight lanes whatever the processor.
-macro_rules! eight {
-    ($($path:ident)::+($($arg:ident: $kind:ty),* $(,)?)) => {{
-        #[cfg(target_arch = "x86_64")]
-        {
-            #[target_feature(enable = "avx2,fma,popcnt,bmi1,bmi2,lzcnt")]
-            fn avx2($($arg: $kind),*) {
-                $($path)::+::<$crate::simd::Avx2>($($arg),*)
-            }
-            if $crate::simd::level() >= $crate::simd::Level::Avx2 {
-                // SAFETY: this processor has the instruction set.
-                return unsafe { avx2($($arg),*) };
-            }
-        }
-        $($path)::+::<$crate::simd::Portable>($($arg),*)
-    }};
-}
-pub(crate) use eight;
 
 /// Makes the compiler read a local variable again where it is used next. In a loop with more fixed values than registers it would
 /// keep some of them in registers and its sums in memory; so it reads the fixed ones with the instructions that use them.
@@ -504,6 +521,52 @@ mod tests {
         if avx2_available() {
             // SAFETY: AVX2 is available.
             assert_eq!(unsafe { more_avx2() }, more::<Portable>());
+        }
+    }
+
+    /// What octets do of two neighbours at once is what they do of one after the other.
+    #[inline(always)]
+    fn octets<L: Octets>() {
+        let data: Vec<f32> = (0..16).map(|i| ((i * 7) % 16) as f32 + 0.25).collect();
+        // SAFETY: sixteen can be read.
+        let a = unsafe { L::load(data.as_ptr()) };
+        let mut sum = [0.0; 8];
+        // SAFETY: there is room for eight.
+        unsafe { a.store_eight(sum.as_mut_ptr()) };
+        let second = |k: usize| if L::AT_ONCE == 2 { data[8 + k] } else { 0.0 };
+        assert_eq!(sum, std::array::from_fn(|k| data[k] + second(k)));
+        // SAFETY: eight can be read.
+        let twice = lanes(unsafe { L::load_eight(data.as_ptr()) });
+        assert!((0..L::N).all(|k| twice[k] == data[k % 8]));
+        let halves = lanes(L::halves(1.0, 2.0));
+        assert!((0..L::N).all(|k| halves[k] == if k < 8 { 1.0 } else { 2.0 }));
+        for mask in 0..1u32 << L::N {
+            let mut packed = [0.0; 16];
+            // SAFETY: there is room for sixteen.
+            unsafe { a.store_packed(mask, packed.as_mut_ptr()) };
+            let kept = (0..L::N).filter(|k| mask >> k & 1 == 1);
+            assert!(kept.enumerate().all(|(at, k)| packed[at] == data[k]), "{mask:b}");
+        }
+    }
+
+    #[test]
+    fn octets_have_one_lane_or_two_for_each_particle() {
+        #[target_feature(enable = "avx2,fma,popcnt,bmi1,bmi2,lzcnt")]
+        fn avx2() {
+            octets::<Avx2>();
+        }
+        #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma,popcnt,bmi1,bmi2,lzcnt")]
+        fn avx512() {
+            octets::<Avx512>();
+        }
+        octets::<Portable>();
+        if avx2_available() {
+            // SAFETY: AVX2 is available.
+            unsafe { avx2() };
+        }
+        if avx512_available() {
+            // SAFETY: AVX-512 is available.
+            unsafe { avx512() };
         }
     }
 

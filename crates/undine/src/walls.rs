@@ -382,7 +382,7 @@ impl Walls {
     /// As [`Walls::is_near_unsampled`], for many places (three parallel arrays, m): sets what `out` is to 1 where it is so, else to 0.
     pub fn mark_near_unsampled(&self, at: [&[f64]; 3], out: &mut [u8]) {
         out.fill(0);
-        if !self.sampled_faces {
+        if !self.sampled_faces && self.domain.is_some() {
             for (a, at) in at.into_iter().enumerate() {
                 let (min, max) = (self.clear.min[a], self.clear.max[a]);
                 for (near, x) in out.iter_mut().zip(at) {

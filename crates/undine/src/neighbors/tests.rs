@@ -212,3 +212,20 @@ proptest! {
         prop_assert!(found.iter().all(|pair| maybe.contains(pair)));
     }
 }
+
+#[test]
+fn grids_for_others_have_their_rows_in_common() {
+    let grid = |low: f64| {
+        let x: Vec<f64> = (0..100).map(|k| low + 0.11 * k as f64).collect();
+        let mut grid = Grid::for_others(0.3, 1e7).reaching(1.1);
+        grid.fit([&x, &x, &x], None);
+        grid
+    };
+    let (a, b) = (grid(0.2), grid(-0.77));
+    let row = |g: &Grid, y: f64| g.axis[1].cell(g.axis[1].local(y, g.per_h));
+    let apart = row(&a, 1.0) - row(&b, 1.0);
+    for k in 0..1000 {
+        let y = 0.3 + 0.0097 * f64::from(k);
+        assert_eq!(row(&a, y) - row(&b, y), apart, "at {y}");
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{Eight, Lanes};
+use super::{Eight, Lanes, Octets};
 
 /// Eight lanes in an AVX2 register.
 ///
@@ -196,6 +196,22 @@ impl Eight for Avx2 {
             let even = _mm256_shuffle_ps::<0x44>(ab, cd);
             Avx2(_mm256_add_ps(even, _mm256_shuffle_ps::<0xEE>(ab, cd)))
         }
+    }
+}
+
+#[allow(clippy::undocumented_unsafe_blocks)]
+impl Octets for Avx2 {
+    #[inline(always)]
+    unsafe fn load_eight(p: *const f32) -> Self {
+        unsafe { Self::load(p) }
+    }
+    #[inline(always)]
+    fn halves(a: f32, _: f32) -> Self {
+        Self::splat(a)
+    }
+    #[inline(always)]
+    unsafe fn store_eight(self, p: *mut f32) {
+        unsafe { self.store(p) }
     }
     #[inline(always)]
     unsafe fn store_packed(self, mask: u32, out: *mut f32) {

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::Lanes;
+use super::{Lanes, Octets};
 
 /// Sixteen lanes in an AVX-512 register.
 ///
@@ -220,5 +220,28 @@ impl Lanes for Avx512 {
             let all = _mm512_add_epi32(numbers, _mm512_set1_epi32(first as i32));
             _mm512_storeu_si512(out.cast(), _mm512_maskz_compress_epi32(mask as u16, all));
         }
+    }
+}
+
+#[allow(clippy::undocumented_unsafe_blocks)]
+impl Octets for Avx512 {
+    #[inline(always)]
+    unsafe fn load_eight(p: *const f32) -> Self {
+        Avx512(unsafe { _mm512_broadcast_f32x8(_mm256_loadu_ps(p)) })
+    }
+    #[inline(always)]
+    fn halves(a: f32, b: f32) -> Self {
+        Avx512(unsafe { _mm512_mask_blend_ps(0xFF00, _mm512_set1_ps(a), _mm512_set1_ps(b)) })
+    }
+    #[inline(always)]
+    unsafe fn store_eight(self, p: *mut f32) {
+        unsafe {
+            let (low, high) = (_mm512_castps512_ps256(self.0), _mm512_extractf32x8_ps::<1>(self.0));
+            _mm256_storeu_ps(p, _mm256_add_ps(low, high));
+        }
+    }
+    #[inline(always)]
+    unsafe fn store_packed(self, mask: u32, out: *mut f32) {
+        unsafe { _mm512_storeu_ps(out, _mm512_maskz_compress_ps(mask as u16, self.0)) }
     }
 }

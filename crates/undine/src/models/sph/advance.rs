@@ -10,7 +10,7 @@ use super::drift::Run;
 use super::{HOP, Sph};
 use crate::models::Around;
 use crate::neighbors::{Moved, Period, wrap};
-use crate::simd::{Lanes, eight};
+use crate::simd::{Lanes, widest};
 use crate::state::particles::{BLOCK, Particles};
 use crate::walls::Walls;
 
@@ -72,7 +72,7 @@ impl Step<'_> {
     /// Advances a block; `somewhere` becomes false if any is nowhere then. Chooses the instruction set.
     fn advance(&self, block: &mut Block, somewhere: &mut bool) {
         let step = self;
-        eight!(Step::advance_in(step: &Step, block: &mut Block, somewhere: &mut bool));
+        widest!(Step::advance_in(step: &Step, block: &mut Block, somewhere: &mut bool));
     }
 
     #[inline(always)]

@@ -182,8 +182,9 @@ impl Boundary {
     /// after [`Boundary::pose`]; else those found before serve on, and what moves was made to follow.
     pub fn find(&mut self, particles: &Particles, work: &Work, fresh: bool) {
         let unit = self.constants.unit;
+        let sticks = self.kind != WallKind::LennardJones;
         for set in self.sets_mut() {
-            set.find(particles.position(), &work.records, unit, fresh);
+            set.find(particles.position(), &work.records, unit, fresh, sticks);
         }
     }
 
@@ -248,22 +249,23 @@ impl Boundary {
         first: usize,
         forces: &Forces,
         out: &mut [[f32; 3]],
-        crowd: &mut Crowd,
     ) {
         for set in self.sets().filter(|set| !set.seen[block].is_empty()) {
             let own = (&work.records[first..], &fluid[first..]);
             let seen = &set.seen[block];
-            pairs::forces(seen, &set.work.records, own, (forces, &self.constants), crowd, out);
+            let rates = &set.rates[block];
+            pairs::forces(seen, rates, &set.work.records, own, (forces, &self.constants), out);
             // The packing of the starting fluid knows no surface.
             if work.surface.is_empty() || self.kind == WallKind::LennardJones {
                 continue;
             }
             let surface = &work.surface[first..];
             if !set.is_skin {
-                adhesion::anchor(seen, &set.rates[block], own, surface, forces, out);
+                adhesion::anchor(seen, rates, own, surface, forces, out);
             }
             if !set.adhesion.is_empty() {
-                self.adhesion.apply(seen, set, (own.0, own.1, surface), forces, crowd, out);
+                let sums = (&rates[..], &set.stuck[block][..]);
+                self.adhesion.apply(seen, sums, (own.0, own.1, surface), forces, out);
             }
         }
     }

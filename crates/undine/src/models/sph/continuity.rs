@@ -21,7 +21,7 @@ use super::work::{MANY, Record, VOLUME, Work};
 use crate::kernels::{Cored, Wide, lattice_sum};
 use crate::models::Around;
 use crate::neighbors::Grid;
-use crate::simd::{Eight, Lanes, eight, prefetch, reread};
+use crate::simd::{Lanes, Octets, prefetch, reread, widest};
 use crate::state::particles::{BLOCK, Particles};
 use crate::walls::Walls;
 
@@ -215,7 +215,7 @@ impl Continuity {
                 self.pairs(work, first, sums, found.look(), (!many).then_some(exact));
                 boundary.rates(block, sums, near);
                 self.add_walls(sums, at, &velocity[range], near, (around.walls, walls));
-                *totals = self.settle(sums, density, compression, surface);
+                self.settle(sums, density, compression, surface, totals);
             },
         );
         work.records.par_chunks_mut(8 * BLOCK).enumerate().for_each(|(block, records)| {
@@ -250,14 +250,36 @@ impl Continuity {
         }
     }
 
-    /// Advances the densities of a block and says which are at a surface.
+    /// Advances the densities of a block and says which are at a surface. Chooses the instruction set.
     fn settle(
         &self,
         sums: &Rates,
         density: &mut [f32],
         compression: &mut [f32],
         surface: &mut [[f32; 4]],
-    ) -> Totals {
+        totals: &mut Totals,
+    ) {
+        let c = self;
+        widest!(Continuity::settle_in(
+            c: &Continuity,
+            sums: &Rates,
+            density: &mut [f32],
+            compression: &mut [f32],
+            surface: &mut [[f32; 4]],
+            totals: &mut Totals,
+        ));
+    }
+
+    #[inline(always)]
+    #[allow(clippy::extra_unused_type_parameters)] // entered through `widest!`, for its instructions
+    fn settle_in<L: Lanes>(
+        &self,
+        sums: &Rates,
+        density: &mut [f32],
+        compression: &mut [f32],
+        surface: &mut [[f32; 4]],
+        totals: &mut Totals,
+    ) {
         let n = density.len();
         let [x, y, z] = sums.color.each_ref().map(|color| &color[..n]);
         // |∇c|² h²
@@ -284,13 +306,12 @@ impl Continuity {
             let root = 1.0 / length.sqrt();
             surface[k] = [n[0] * root, n[1] * root, n[2] * root, length];
         }
-        let mut totals = Totals::default();
+        *totals = Totals::default();
         if self.counts {
             totals.density = density.iter().map(|v| f64::from(*v)).sum();
             totals.sum = sum.iter().map(|v| f64::from(self.sum * v)).sum();
             totals.at_surface = square.iter().filter(|v| **v > SURFACE * SURFACE).count();
         }
-        totals
     }
 
     /// What the sums of a particle say of its place: ∇c h, pointing to where there is more, and relative density.
@@ -302,7 +323,7 @@ impl Continuity {
     /// `exact`. Chooses the instruction set.
     pub fn pairs(&self, work: &Work, first: usize, out: &mut Rates, found: Near, exact: Option<&mut Exact>) {
         let c = self;
-        eight!(Continuity::pairs_in(
+        widest!(Continuity::pairs_in(
             c: &Continuity,
             work: &Work,
             first: usize,
@@ -314,7 +335,7 @@ impl Continuity {
 
     /// The loop itself, for any lanes.
     #[inline(always)]
-    pub fn pairs_in<L: Eight>(
+    pub fn pairs_in<L: Octets>(
         &self,
         work: &Work,
         first: usize,
@@ -326,7 +347,7 @@ impl Continuity {
             exact.clear();
         }
         let down = self.hydrostatic[0] == 0.0 && self.hydrostatic[2] == 0.0;
-        let (mut numbers, mut near) = (Numbers::default(), [0; CROWD + 16]);
+        let (mut numbers, mut far) = (Numbers::default(), [0; CROWD + 16]);
         let (mut i, mut k) = (first, 0);
         while k < found.batches() {
             let n = found.count(k);
@@ -337,12 +358,12 @@ impl Continuity {
                 numbers.take::<L>(found, k);
                 let (neighbors, shift) = (numbers.all(), batch.shift);
                 if down {
-                    self.add::<L, true>(&mut sums, &own, neighbors, &work.records, shift, &mut near);
+                    self.add::<L, true>(&mut sums, &own, neighbors, &work.records, shift, &mut far);
                 } else {
-                    self.add::<L, false>(&mut sums, &own, neighbors, &work.records, shift, &mut near);
+                    self.add::<L, false>(&mut sums, &own, neighbors, &work.records, shift, &mut far);
                 }
                 if let Some(exact) = &mut exact {
-                    exact.take::<L>(&numbers, &near);
+                    exact.take::<L>(&numbers, &far);
                 }
                 k += 1;
                 if batch.last {
@@ -351,47 +372,49 @@ impl Continuity {
             }
             // More than there are particles, perhaps: the next ones write over that.
             let [convergence, diffusion, x, y, z, sum] = sums;
-            let store = |of: L, scale: f32, to: &mut [f32; ROOM]| {
-                let to = &mut to[i - first..i - first + OCTET];
-                // SAFETY: room for all lanes.
-                unsafe { of.mul(L::splat(scale)).store(to.as_mut_ptr()) };
-            };
-            store(convergence, -1.0, &mut out.convergence);
-            store(diffusion, -1.0, &mut out.diffusion);
-            store(sum, 0.5, &mut out.sum);
+            let at = i - first;
+            store(convergence, -1.0, at, &mut out.convergence);
+            store(diffusion, -1.0, at, &mut out.diffusion);
+            store(sum, 0.5, at, &mut out.sum);
             for (of, to) in [x, y, z].into_iter().zip(&mut out.color) {
-                store(of, -1.0, to);
+                store(of, -1.0, at, to);
             }
             i += n;
         }
     }
 
     /// Adds the neighbours of particles, seen from a periodic image; gravity may be
-    /// along y alone (`DOWN`). Says in `near` which are within the support of any.
+    /// along y alone (`DOWN`). Says in `far` of each for whom it is beyond the support.
     #[inline(always)]
-    fn add<L: Lanes, const DOWN: bool>(
+    fn add<L: Octets, const DOWN: bool>(
         &self,
         sums: &mut [L; 6],
         own: &Octet<L>,
         neighbors: &[u32],
         records: &[Record],
         shift: [f32; 3],
-        near: &mut [u8; CROWD + 16],
+        far: &mut [u8; CROWD + 16],
     ) {
         let q = own.image(shift);
         let h = [L::splat(self.hydrostatic[0]), L::splat(self.hydrostatic[1]), L::splat(self.hydrostatic[2])];
         let one = L::splat(black_box(1.0));
         let core = L::splat(black_box((2.0 * Cored::CORE) as f32));
-        // What does not change. More than there are registers for.
+        // What does not change. More than there are registers for, but with sixteen lanes.
         let fixed = (Octet { at: q, ..*own }, h, one, core);
         let mut all = *sums;
-        for (&j, near) in neighbors.iter().zip(near) {
-            reread(&raw const fixed);
+        assert!(neighbors.len() <= CROWD);
+        let mut k = 0;
+        while k < neighbors.len() {
+            if L::AT_ONCE == 1 {
+                reread(&raw const fixed);
+            }
             let (own, h, one, core) = &fixed;
             // SAFETY: these are numbers of particles.
-            let Neighbor { record: r, d, w, is_near } = unsafe { Neighbor::find(records, j, &own.at, *one) };
-            *near = u8::from(is_near);
-            let volume = L::splat(r[VOLUME]);
+            let neighbor = unsafe { Neighbor::find(records, neighbors, k, &own.at, *one) };
+            neighbor.mark_far(&mut far[k..k + L::AT_ONCE]);
+            k += L::AT_ONCE;
+            let Neighbor { record: r, d, w, .. } = neighbor;
+            let volume = r.lanes::<L>(VOLUME);
             let w2 = w.mul(w);
             let w3 = w2.mul(w);
             // g = w² + 2c w⁵ = w² (1 + 2c w³) of the cored kernel: ∇W = 6f/h⁴ g d.
@@ -415,6 +438,14 @@ impl Continuity {
         }
         *sums = all;
     }
+}
+
+/// Writes the sums of an octet. (A closure would be compiled without the instruction set, which took a tenth of the pass.)
+#[inline(always)]
+fn store<L: Octets>(of: L, scale: f32, at: usize, to: &mut [f32; ROOM]) {
+    let to = &mut to[at..at + OCTET];
+    // SAFETY: room for all particles.
+    unsafe { of.mul(L::splat(scale)).store_eight(to.as_mut_ptr()) };
 }
 
 /// w³ + c w⁶ of the sum, from s².

@@ -2,8 +2,9 @@
 //!
 //! The particles of a bunch lie side by side and have much of their neighbours in common. So those of any are picked out of the
 //! candidates, and each particle goes through all of them: what is beyond its support adds nothing. Bunches of fluid are of eight, see
-//! [`super::octet`]. Those beside walls are smaller, and what they see is gathered ([`Crowd`]), each neighbour as one 32-byte record
-//! transposed while loading. Before, each particle had a list of its own. Picking and gathering these took longer than the sums over them.
+//! [`super::octet`]. Those of boundary particles, which lie in one layer, are of four, and the fluid they see is gathered ([`Crowd`]), each
+//! neighbour as one 32-byte record transposed while loading. Before, each particle had a list of its own. Picking and gathering these
+//! took longer than the sums over them.
 
 use rayon::prelude::*;
 
@@ -11,13 +12,12 @@ use super::density::{images, load, square_distance};
 use super::octet::OCTET;
 use super::work::{Record, Work};
 use crate::neighbors::{Candidates, Grid};
-use crate::simd::{Lanes, eight};
+use crate::simd::{Lanes, widest};
 use crate::state::pages::Pages;
 
-/// Chunks of candidates after which a crowd is worked off.
-const CHUNKS: usize = 32;
-/// Neighbours of a crowd at most.
-pub const MOST: usize = 16 * CHUNKS;
+/// Neighbours of a crowd at most: after as many candidates it is worked off. (With half of that every second octet inside the fluid
+/// came in two parts.)
+pub const MOST: usize = 512;
 
 /// Who is near the bunches of a block of particles: found once, and used until one from elsewhere can have come.
 #[derive(Clone, Debug, Default)]
@@ -29,7 +29,7 @@ pub struct Shared {
     lanes: usize,
 }
 
-/// Up to `CHUNKS` hits of a bunch, seen from one periodic image.
+/// Up to [`MOST`] neighbours of a bunch, seen from one periodic image.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch {
     end: u32,
@@ -146,7 +146,7 @@ impl Shared {
     /// Searches the neighbours of the particles from `first` to before `end`, as far as the grid reaches; chooses the instruction set.
     pub fn search_octets(&mut self, work: &Work, grid: &Grid, first: usize, end: usize) {
         let found = self;
-        eight!(Shared::search(found: &mut Shared, work: &Work, grid: &Grid, first: usize, end: usize));
+        widest!(Shared::search(found: &mut Shared, work: &Work, grid: &Grid, first: usize, end: usize));
     }
 
     /// As [`Shared::search_octets`], for given lanes.
@@ -178,7 +178,7 @@ impl Shared {
         for (shift, chunks) in candidates.groups() {
             // (One test for the box around the bunch found more neighbours, and took as long.)
             let q = images::<L, B>(points, shift);
-            for chunks in chunks.chunks(CHUNKS) {
+            for chunks in chunks.chunks(MOST / L::N) {
                 if self.hits.capacity() - self.hits.len() < chunks.len() {
                     // By an eighth, not by doubling: this is a good part of all memory.
                     self.hits.reserve_exact(chunks.len() + self.hits.len() / 8);

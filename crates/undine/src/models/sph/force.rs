@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use self::sums::Sums;
 use super::boundary::Boundary;
 use super::continuity::WALLS;
-use super::crowd::{Crowd, Near, Shared};
+use super::crowd::{Near, Shared};
 use super::octet::{Exact, Numbers};
 use super::params::{FluidParams, Params, STRESS_FACTOR};
 use super::wall_kernels::{WallAction, WallKernels};
@@ -22,7 +22,7 @@ use crate::kernels::{Cored, Wide};
 use crate::models::Around;
 use crate::neighbors::Grid;
 use crate::scene::{Kernels, TensionKind};
-use crate::simd::{Lanes, eight, prefetch};
+use crate::simd::{Octets, prefetch, widest};
 use crate::state::particles::{BLOCK, Particles};
 
 /// No tension term.
@@ -189,7 +189,7 @@ impl Forces {
             (velocity.par_chunks_mut(BLOCK), acceleration.par_chunks_mut(BLOCK))
                 .into_par_iter()
                 .enumerate()
-                .map_init(Crowd::default, |crowd, (block, (velocity, acceleration))| {
+                .map(|(block, (velocity, acceleration))| {
                     let first = block * BLOCK;
                     let range = first..first + velocity.len();
                     prefetch(&x[range.clone()]);
@@ -198,7 +198,7 @@ impl Forces {
                     prefetch(velocity);
                     let exact = work.exact.get(block).filter(|e| !e.is_empty());
                     self.pairs(work, grid, fluid, first, acceleration, (work.found.get(block), exact));
-                    boundary.forces(block, work, fluid, first, self, acceleration, crowd);
+                    boundary.forces(block, work, fluid, first, self, acceleration);
                     let mut act = WallAction::default();
                     for (k, a) in acceleration.iter_mut().enumerate() {
                         let i = first + k;
@@ -222,7 +222,9 @@ impl Forces {
                         }
                     }
                     let gravity = if only_gravity { gravity } else { [0.0; 3] };
-                    (kick(velocity, acceleration, gravity, half), first)
+                    let mut most = [0, 0];
+                    kick(velocity, acceleration, gravity, half, &mut most);
+                    (most, first)
                 })
                 .reduce(Default::default, |a, b| {
                     ([a.0[0].max(b.0[0]), a.0[1].max(b.0[1])], if b.0[0] > a.0[0] { b.1 } else { a.1 })
@@ -265,7 +267,7 @@ impl Forces {
         found: (Option<Near>, Option<&Exact>),
     ) {
         let c = self;
-        eight!(Forces::pairs_with(
+        widest!(Forces::pairs_with(
             c: &Forces,
             work: &Work,
             grid: &Grid,
@@ -278,7 +280,7 @@ impl Forces {
 
     /// As [`Forces::pairs`], for given lanes.
     #[inline(always)]
-    pub fn pairs_with<L: Lanes>(
+    pub fn pairs_with<L: Octets>(
         &self,
         work: &Work,
         grid: &Grid,
@@ -307,7 +309,7 @@ impl Forces {
     }
 
     #[inline(always)]
-    fn pairs_of<L: Lanes, const PAPER: bool, const MULTI: bool>(
+    fn pairs_of<L: Octets, const PAPER: bool, const MULTI: bool>(
         &self,
         work: &Work,
         fluid: &[u8],
@@ -323,7 +325,7 @@ impl Forces {
     }
 
     #[inline(always)]
-    fn pairs_in<L: Lanes, const PAPER: bool, const MULTI: bool, const TENSION: u8>(
+    fn pairs_in<L: Octets, const PAPER: bool, const MULTI: bool, const TENSION: u8>(
         &self,
         work: &Work,
         fluid: &[u8],
@@ -367,8 +369,26 @@ impl Forces {
 }
 
 /// Adds gravity to accelerations and kicks velocities by `half` a step, s. The bits of the greatest |v|² and |a|²: they are in the
-/// order of the numbers, and what is no number is greater than all.
-fn kick(velocity: &mut [[f32; 3]], acceleration: &mut [[f32; 3]], gravity: [f32; 3], half: f32) -> [u32; 2] {
+/// order of the numbers, and what is no number is greater than all. Chooses the instruction set.
+fn kick(v: &mut [[f32; 3]], a: &mut [[f32; 3]], gravity: [f32; 3], half: f32, most: &mut [u32; 2]) {
+    widest!(kick_in(
+        v: &mut [[f32; 3]],
+        a: &mut [[f32; 3]],
+        gravity: [f32; 3],
+        half: f32,
+        most: &mut [u32; 2],
+    ));
+}
+
+#[inline(always)]
+#[allow(clippy::extra_unused_type_parameters)] // entered through `widest!`, for its instructions
+fn kick_in<L>(
+    velocity: &mut [[f32; 3]],
+    acceleration: &mut [[f32; 3]],
+    gravity: [f32; 3],
+    half: f32,
+    out: &mut [u32; 2],
+) {
     let mut most = [0, 0];
     for (v, a) in velocity.iter_mut().zip(acceleration) {
         for c in 0..3 {
@@ -377,9 +397,10 @@ fn kick(velocity: &mut [[f32; 3]], acceleration: &mut [[f32; 3]], gravity: [f32;
         }
         most = [most[0].max(square(v).to_bits()), most[1].max(square(a).to_bits())];
     }
-    most
+    *out = most;
 }
 
+#[inline(always)]
 fn square(v: &[f32; 3]) -> f32 {
     v[0] * v[0] + v[1] * v[1] + v[2] * v[2]
 }

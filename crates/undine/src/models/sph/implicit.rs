@@ -21,7 +21,7 @@ use super::crowd::Crowd;
 use super::force::Forces;
 use super::octet::OCTET;
 use super::work::{VOLUME, Work};
-use crate::simd::{Lanes, eight};
+use crate::simd::{Lanes, widest};
 use crate::state::particles::{BLOCK, Particles};
 
 /// Rounds at most; what is left of the residual then is carried by the next step.
@@ -221,7 +221,7 @@ fn coefficients(
     fluid: &[u8],
     crowd: &mut Crowd,
 ) {
-    eight!(coefficients_in(
+    widest!(coefficients_in(
         rows: &mut Rows,
         block: usize,
         dt: f32,

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::Sph;
 use super::continuity::{Continuity, Rates, SURFACE};
-use super::crowd::{Crowd, Shared};
+use super::crowd::Shared;
 use super::force::Forces;
 
 use super::wall_kernels::WallAction;
@@ -67,7 +67,7 @@ impl Sph {
         let fluid = &p.fluid[..];
         let blocks =
             (p.x.par_chunks_mut(BLOCK), p.y.par_chunks_mut(BLOCK), p.z.par_chunks_mut(BLOCK)).into_par_iter();
-        let shifts = blocks.enumerate().map_init(Crowd::default, |crowd, (block, (x, y, z))| {
+        let shifts = blocks.enumerate().map(|(block, (x, y, z))| {
             let first = block * BLOCK;
             let mut sums = Rates::default();
             if surfaces {
@@ -79,7 +79,7 @@ impl Sph {
             let mut pushes = [[0.0; 3]; BLOCK];
             let pushes = &mut pushes[..x.len()];
             forces.pairs(work, grid, fluid, first, pushes, (None, None));
-            boundary.forces(block, work, fluid, first, &forces, pushes, crowd);
+            boundary.forces(block, work, fluid, first, &forces, pushes);
             let mut act = WallAction::default();
             let mut greatest = 0.0f64;
             for k in 0..x.len() {

@@ -168,6 +168,18 @@ fn forces_and_densities_are_the_same_with_avx2() {
     }
 }
 
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn forces_and_densities_are_the_same_with_avx512() {
+    use crate::simd::{Avx512, avx512_available};
+    if avx512_available() {
+        densities_agree("mueller", |sph, records| sums_in::<Avx512>(&sph.work, &sph.grid, 0, records));
+        forces_agree(|sph, out| {
+            sph.forces.pairs_with::<Avx512>(&sph.work, &sph.grid, &sph.particles.fluid, 0, out, (None, None))
+        });
+    }
+}
+
 #[test]
 fn forces_are_the_same_from_the_neighbours_that_the_density_pass_found() {
     forces_agree(|sph, out| {
@@ -180,7 +192,12 @@ fn forces_are_the_same_from_the_neighbours_that_the_density_pass_found() {
             sph.forces.pairs(&sph.work, &sph.grid, &sph.particles.fluid, first, out, (found, exact));
             let mut all = vec![[0.0; 3]; out.len()];
             sph.forces.pairs(&sph.work, &sph.grid, &sph.particles.fluid, first, &mut all, (found, None));
-            assert_eq!(out, all, "what is farther off adds nothing");
+            // What is farther off adds nothing; where two are gone through at once, others are added up first.
+            let scale = if crate::simd::width() == 8 { 0.0 } else { 1e-5 };
+            let most = all.iter().flatten().fold(0.0f32, |m, v| m.max(v.abs()));
+            for (a, b) in out.iter().flatten().zip(all.iter().flatten()) {
+                assert!((a - b).abs() <= scale * most, "{a} {b} of {most}");
+            }
         }
     });
 }

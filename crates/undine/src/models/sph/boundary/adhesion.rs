@@ -14,15 +14,12 @@
 
 use glam::Vec3;
 
-use super::super::crowd::{Crowd, More};
 use super::super::force::Forces;
 use super::super::params::Params;
 use super::super::work::{Record, VOLUME};
 use super::pairs::WallRate;
-use super::seen::{Seen, Visit};
-use super::set::Set;
+use super::seen::Seen;
 use crate::kernels::{Wide, half_space_sum};
-use crate::simd::{Lanes, widest};
 
 /// Share of the stress behind the wall that a surface is tied with; twice its own would be that of a surface that goes on there.
 /// With none a drop jumped off its wall; after 1.2 s on a neutral one it has 105° to 112° with this, 80° with 1.6.
@@ -70,22 +67,56 @@ impl Adhesion {
     pub fn apply(
         &self,
         seen: &Seen,
-        set: &Set,
-        own: (&[Record], &[u8], &[[f32; 4]]),
+        (rates, stuck): (&[WallRate], &[Stuck]),
+        (own, fluid, surface): (&[Record], &[u8], &[[f32; 4]]),
         forces: &Forces,
-        crowd: &mut Crowd,
         out: &mut [[f32; 3]],
     ) {
-        let c = self;
-        widest!(apply_in(
-            c: &Adhesion,
-            seen: &Seen,
-            set: &Set,
-            own: (&[Record], &[u8], &[[f32; 4]]),
-            forces: &Forces,
-            crowd: &mut Crowd,
-            out: &mut [[f32; 3]],
-        ));
+        let points = seen.bunches().iter().flat_map(|b| b.first..b.first + b.count);
+        for i in points.filter(|i| rates[*i].is_touched()) {
+            let f = &forces.fluids[usize::from(fluid[i])];
+            let away = Vec3::from(stuck[i].spread);
+            let mut force = Vec3::from(stuck[i].hold) * -self.hold;
+            let [x, y, z, length] = surface[i];
+            if length > 0.0 {
+                // n/√|n| √|n|, into the fluid; its part along the wall.
+                let n = Vec3::new(x, y, z) * length.sqrt();
+                let wall = away.normalize_or_zero();
+                let outward = n.dot(wall) * wall - n;
+                // Whether the walls around wet (1) or repel (-1): that is the way the sum points, into the fluid or into the wall.
+                let sign = away.dot(Vec3::from(rates[i].color)).signum();
+                force += outward * (self.spread * away.length() * sign);
+            }
+            let per = f.tension * own[i][VOLUME].abs() * f.per_mass;
+            for a in 0..3 {
+                out[i][a] += force[a] * per;
+            }
+        }
+    }
+}
+
+/// Sums of a particle over the boundary particles that it sees, of stickiness a.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stuck {
+    /// Σ a V w d.
+    spread: [f32; 3],
+    /// Σ a⁶ V f(s) d, f = (s²-¼)(1-s²) beyond ½, where a is positive.
+    hold: [f32; 3],
+}
+
+impl Stuck {
+    /// Both sums.
+    #[cfg(test)]
+    pub fn both(&self) -> [[f32; 3]; 2] {
+        [self.spread, self.hold]
+    }
+
+    /// Adds a part of the sums.
+    pub fn add(&mut self, spread: [f32; 3], hold: [f32; 3]) {
+        for a in 0..3 {
+            self.spread[a] += spread[a];
+            self.hold[a] += hold[a];
+        }
     }
 }
 
@@ -118,79 +149,4 @@ pub fn anchor(
 fn well(s2: f64) -> f64 {
     let whole = |u: f64| -u.powi(3) / 3.0 + 0.625 * u * u - 0.25 * u;
     0.5 * (whole(1.0) - whole(s2.clamp(0.25, 1.0)))
-}
-
-/// What adheres.
-struct Stick<'a> {
-    c: &'a Adhesion,
-    set: &'a Set,
-    own: (&'a [Record], &'a [u8], &'a [[f32; 4]]),
-    forces: &'a Forces,
-    /// Of the boundary particles.
-    stickiness: More<1>,
-    out: &'a mut [[f32; 3]],
-}
-
-#[inline(always)]
-fn apply_in<L: Lanes>(
-    c: &Adhesion,
-    seen: &Seen,
-    set: &Set,
-    own: (&[Record], &[u8], &[[f32; 4]]),
-    forces: &Forces,
-    crowd: &mut Crowd,
-    out: &mut [[f32; 3]],
-) {
-    let mut stick = Stick { c, set, own, forces, stickiness: More::default(), out };
-    seen.each::<L, _>(&set.work.records, crowd, &mut stick);
-}
-
-impl Visit for Stick<'_> {
-    fn arrive(&mut self, crowd: &Crowd) {
-        self.stickiness.pick(crowd, |j| [self.set.adhesion[j]]);
-    }
-
-    #[inline(always)]
-    fn visit<L: Lanes>(&mut self, i: usize, p: [f32; 3], crowd: &Crowd) {
-        let (zero, one) = (L::splat(0.0), L::splat(1.0));
-        let q = [L::splat(p[0]), L::splat(p[1]), L::splat(p[2])];
-        let mut sums = [zero; 7];
-        let mut at = 0;
-        while at < crowd.len() {
-            let d: [L; 3] =
-                [q[0].sub(crowd.column(0, at)), q[1].sub(crowd.column(1, at)), q[2].sub(crowd.column(2, at))];
-            let r2 = d[2].mul_add(d[2], d[1].mul_add(d[1], d[0].mul(d[0])));
-            let w = one.sub(r2).max(zero);
-            // Past the last neighbour there are values of others.
-            let stickiness = self.stickiness.column::<L>(0, at).where_below(r2, one);
-            let volume = crowd.column::<L>(VOLUME, at).abs();
-            let spread = w.mul(stickiness.mul(volume));
-            let wets = stickiness.max(zero);
-            let wets2 = wets.mul(wets);
-            let hold = r2.sub(L::splat(0.25)).max(zero).mul(w).mul(wets2.mul(wets2).mul(wets2)).mul(volume);
-            for a in 0..3 {
-                sums[a] = d[a].mul_add(spread, sums[a]);
-                sums[3 + a] = d[a].mul_add(hold, sums[3 + a]);
-            }
-            sums[6] = sums[6].add(stickiness);
-            at += L::N;
-        }
-        let (own, fluid, surface) = self.own;
-        let f = &self.forces.fluids[usize::from(fluid[i])];
-        let sum = |a: usize| sums[a].sum();
-        let away = Vec3::new(sum(0), sum(1), sum(2));
-        let mut force = Vec3::new(sum(3), sum(4), sum(5)) * -self.c.hold;
-        let [x, y, z, length] = surface[i];
-        // n/√|n| √|n|, into the fluid; its part along the wall.
-        let n = Vec3::new(x, y, z) * length.sqrt();
-        let wall = away.normalize_or_zero();
-        let outward = n.dot(wall) * wall - n;
-        // Whether the walls around wet (1) or repel (-1): that is the way the sum points, into the fluid or into the wall.
-        let sign = sum(6).signum();
-        force += outward * (self.c.spread * away.length() * sign);
-        let per = f.tension * own[i][VOLUME].abs() * f.per_mass;
-        for a in 0..3 {
-            self.out[i][a] += force[a] * per;
-        }
-    }
 }

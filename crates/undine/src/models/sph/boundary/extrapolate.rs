@@ -115,7 +115,7 @@ pub fn extrapolate(
                     (r[PRESSURE] + dt * rate).max(0.0)
                 }
                 // Eq. 10, its share of the pressure of both sides.
-                WallKind::LennardJones => 2.0 * adhesion.get(j).copied().unwrap_or(0.0) * behind,
+                WallKind::LennardJones => 2.0 * adhesion.get(j).map_or(0.0, |[a, _]| *a) * behind,
                 _ => behind,
             };
             r[4..7].copy_from_slice(&v.to_array());

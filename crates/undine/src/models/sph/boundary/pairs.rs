@@ -1,17 +1,20 @@
 //! Sums of fluid over boundary particles.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::super::continuity::core_gradient;
 use super::super::crowd::Crowd;
 use super::super::force::Forces;
+use super::super::octet::{NOBODY, OCTET, Octet, Together, lanes};
 use super::super::work::{PRESSURE, Record, VOLUME};
 use super::Constants;
-use super::seen::{Seen, Visit};
+use super::adhesion::Stuck;
+use super::seen::{Seen, Visit, VisitOctet};
 use super::set::Set;
 use crate::kernels::Cored;
 use crate::scene::WallKind;
-use crate::simd::{Lanes, widest};
+use crate::simd::{Lanes, Octets, widest};
 
 /// Fluid whose distance to the surface of a wall is less than this, in spacings, is so near that a step may end in the wall.
 const NEAR: f32 = 0.2;
@@ -33,6 +36,14 @@ pub struct WallRate {
     pub near: bool,
 }
 
+impl WallRate {
+    /// Whether any wall is within the support.
+    #[inline(always)]
+    pub fn is_touched(&self) -> bool {
+        self.sum > 0.0
+    }
+}
+
 /// Sums over boundary particles.
 pub struct Rates<'a> {
     /// Their normals, and depths in h.
@@ -45,54 +56,57 @@ pub struct Rates<'a> {
     pub unit: f32,
     /// The sums.
     pub out: &'a mut [WallRate],
+    /// Stickiness of each boundary particle as [`Set::adhesion`] has it, where any sticks, and the sums for that.
+    pub adhesion: (&'a [[f32; 2]], &'a mut [Stuck]),
 }
 
 impl Rates<'_> {
-    /// Whether a point is near the surface of a wall, judged by the planes through those boundary particles from `at` on of which a
-    /// bit is set.
+    /// Bits of the points that are near the surface of a wall, judged by the planes through the boundary particles from number k of the
+    /// list on.
     #[inline(always)]
-    fn is_near<L: Lanes>(&self, crowd: &Crowd, at: usize, d: [L; 3], close: u32) -> bool {
-        let [x, y, z, depth] = crowd.gather4::<L>(self.face, at);
+    fn near<L: Octets>(&self, neighbors: &[u32], k: usize, d: [L; 3]) -> u32 {
+        // SAFETY: there is one of each boundary particle.
+        let face = unsafe { Together::of::<L>(self.face, neighbors, k, &[0.0; 4]) };
         // In a thin wall a sample is as deep as half of it, but at its rim half a spacing behind the narrow side.
-        let plane = depth.max(L::splat(0.5 * self.unit));
-        let before = d[2].mul_add(z, d[1].mul_add(y, d[0].mul(x))).sub(plane);
-        before.below(L::splat(NEAR * self.unit)) & close != 0
+        let plane = face.lanes::<L>(3).max(L::splat(0.5 * self.unit));
+        let along = d[2].mul_add(face.lanes(2), d[1].mul_add(face.lanes(1), d[0].mul(face.lanes(0))));
+        along.sub(plane).below(L::splat(NEAR * self.unit))
     }
 }
 
-impl Visit for Rates<'_> {
-    fn arrive(&mut self, crowd: &Crowd) {
-        if let Some(touched) = self.touched {
-            for &j in crowd.index() {
-                touched[j as usize].store(true, Ordering::Relaxed);
-            }
-        }
-    }
+/// Adds up [`Rates`], where fluid `STICKS` to walls all that adhesion needs as well: in a pass of its own that took longer than the
+/// other forces of walls.
+struct Adding<'r, 'a, const STICKS: bool>(&'r mut Rates<'a>);
 
+impl<const STICKS: bool> VisitOctet for Adding<'_, '_, STICKS> {
     #[inline(always)]
-    fn visit<L: Lanes>(&mut self, i: usize, p: [f32; 3], crowd: &Crowd) {
-        let close = L::splat(NEAREST * self.unit * self.unit);
+    fn visit<L: Octets>(&mut self, points: Range<usize>, p: [L; 3], neighbors: &[u32], records: &[Record]) {
+        let rates = &mut *self.0;
+        assert!(rates.face.len() == records.len());
+        assert!(!STICKS || rates.adhesion.0.len() == records.len());
+        if let Some(touched) = rates.touched {
+            neighbors.iter().for_each(|j| touched[*j as usize].store(true, Ordering::Relaxed));
+        }
+        let close = L::splat(NEAREST * rates.unit * rates.unit);
         let (zero, one) = (L::splat(0.0), L::splat(1.0));
-        let q = [L::splat(p[0]), L::splat(p[1]), L::splat(p[2])];
-        let own = &self.own[i];
-        let v = [L::splat(own[4]), L::splat(own[5]), L::splat(own[6])];
+        let v = Octet::<L>::new(&rates.own[points.clone()]).velocity;
         let mut sums = [zero; 5];
-        let mut near = false;
-        let mut at = 0;
-        while at < crowd.len() {
-            let d: [L; 3] =
-                [q[0].sub(crowd.column(0, at)), q[1].sub(crowd.column(1, at)), q[2].sub(crowd.column(2, at))];
-            let volume = crowd.column::<L>(VOLUME, at).abs();
+        let mut stuck = [zero; 6];
+        let mut near = 0;
+        for k in (0..neighbors.len()).step_by(L::AT_ONCE) {
+            // SAFETY: these are numbers of boundary particles.
+            let r = unsafe { Together::of::<L>(records, neighbors, k, &NOBODY) };
+            let d: [L; 3] = [p[0].sub(r.lanes(0)), p[1].sub(r.lanes(1)), p[2].sub(r.lanes(2))];
+            let volume = r.lanes::<L>(VOLUME).abs();
             let r2 = d[2].mul_add(d[2], d[1].mul_add(d[1], d[0].mul(d[0])));
             let w = one.sub(r2).max(zero);
-            let closer = r2.below(close);
-            near = near || closer != 0 && self.is_near(crowd, at, d, closer);
+            let closer = r2.below(close) & !near;
+            if closer != 0 {
+                near |= closer & rates.near(neighbors, k, d);
+            }
             let w2 = w.mul(w);
-            let dv: [L; 3] = [
-                crowd.column::<L>(4, at).sub(v[0]),
-                crowd.column::<L>(5, at).sub(v[1]),
-                crowd.column::<L>(6, at).sub(v[2]),
-            ];
+            let dv: [L; 3] =
+                [r.lanes::<L>(4).sub(v[0]), r.lanes::<L>(5).sub(v[1]), r.lanes::<L>(6).sub(v[2])];
             let closing = dv[2].mul_add(d[2], dv[1].mul_add(d[1], dv[0].mul(d[0])));
             sums[0] = closing.mul_add(core_gradient(w, w2, w2.mul(volume)), sums[0]);
             let c = w.mul(volume);
@@ -102,69 +116,91 @@ impl Visit for Rates<'_> {
             let w3 = w2.mul(w);
             let term = w3.mul(w3).mul_add(L::splat(Cored::CORE as f32), w3);
             sums[4] = term.mul_add(volume, sums[4]);
-            at += L::N;
+            if STICKS {
+                // SAFETY: there is one of each boundary particle.
+                let sticky = unsafe { Together::of::<L>(rates.adhesion.0, neighbors, k, &[0.0; 2]) };
+                let spread = c.mul(sticky.lanes(0));
+                let hold = r2.sub(L::splat(0.25)).max(zero).mul(c).mul(sticky.lanes(1));
+                for a in 0..3 {
+                    stuck[a] = d[a].mul_add(spread, stuck[a]);
+                    stuck[3 + a] = d[a].mul_add(hold, stuck[3 + a]);
+                }
+            }
         }
-        let rate = &mut self.out[i];
-        let [x, y, z, sum] = L::sum4([sums[1], sums[2], sums[3], sums[4]]);
-        rate.near |= near;
-        rate.convergence += sums[0].sum();
-        for (color, sum) in rate.color.iter_mut().zip([x, y, z]) {
-            *color += sum;
+        let [convergence, x, y, z, sum] = lanes(sums);
+        let near = near | near >> OCTET;
+        for (b, rate) in rates.out[points.clone()].iter_mut().enumerate() {
+            rate.near |= near >> b & 1 == 1;
+            rate.convergence += convergence[b];
+            for (color, part) in rate.color.iter_mut().zip([x[b], y[b], z[b]]) {
+                *color += part;
+            }
+            rate.sum += sum[b];
         }
-        rate.sum += sum;
+        if STICKS {
+            let [x, y, z, u, v, w] = lanes(stuck);
+            for (b, stuck) in rates.adhesion.1[points].iter_mut().enumerate() {
+                stuck.add([x[b], y[b], z[b]], [u[b], v[b], w[b]]);
+            }
+        }
     }
 }
 
 /// Sums over the boundary particles around a block of fluid.
-pub fn rates(seen: &Seen, records: &[Record], crowd: &mut Crowd, rates: &mut Rates) {
-    widest!(rates_in(seen: &Seen, records: &[Record], crowd: &mut Crowd, rates: &mut Rates));
+pub fn rates(seen: &Seen, records: &[Record], rates: &mut Rates) {
+    widest!(rates_in(seen: &Seen, records: &[Record], rates: &mut Rates));
 }
 
 #[inline(always)]
-fn rates_in<L: Lanes>(seen: &Seen, records: &[Record], crowd: &mut Crowd, rates: &mut Rates) {
-    seen.each::<L, _>(records, crowd, rates);
+fn rates_in<L: Octets>(seen: &Seen, records: &[Record], rates: &mut Rates) {
+    if rates.adhesion.0.is_empty() {
+        seen.octets::<L, _>(records, &mut Adding::<false>(rates));
+    } else {
+        seen.octets::<L, _>(records, &mut Adding::<true>(rates));
+    }
 }
 
 /// Accelerations of a block of fluid: pressure or repulsion (`REPEL`), and drag.
 struct Push<'a, const REPEL: bool> {
     own: (&'a [Record], &'a [u8]),
+    rates: &'a [WallRate],
     forces: &'a Forces,
     constants: &'a Constants,
     out: &'a mut [[f32; 3]],
 }
 
-/// Adds accelerations: pressure or repulsion, and drag.
+/// Adds accelerations: pressure or repulsion, and drag. `rates` are those of [`Rates`] in this step.
 pub fn forces(
     seen: &Seen,
+    rates: &[WallRate],
     records: &[Record],
     own: (&[Record], &[u8]),
     of: (&Forces, &Constants),
-    crowd: &mut Crowd,
     out: &mut [[f32; 3]],
 ) {
     widest!(forces_in(
         seen: &Seen,
+        rates: &[WallRate],
         records: &[Record],
         own: (&[Record], &[u8]),
         of: (&Forces, &Constants),
-        crowd: &mut Crowd,
         out: &mut [[f32; 3]],
     ));
 }
 
 #[inline(always)]
-fn forces_in<L: Lanes>(
+fn forces_in<L: Octets>(
     seen: &Seen,
+    rates: &[WallRate],
     records: &[Record],
     own: (&[Record], &[u8]),
     (forces, constants): (&Forces, &Constants),
-    crowd: &mut Crowd,
     out: &mut [[f32; 3]],
 ) {
     if constants.kind == WallKind::LennardJones {
-        seen.each::<L, _>(records, crowd, &mut Push::<true> { own, forces, constants, out });
+        seen.octets::<L, _>(records, &mut Push::<true> { own, rates, forces, constants, out });
     } else {
-        seen.each::<L, _>(records, crowd, &mut Push::<false> { own, forces, constants, out });
+        seen.octets::<L, _>(records, &mut Push::<false> { own, rates, forces, constants, out });
     }
 }
 
@@ -176,32 +212,45 @@ pub fn repulsion(r2: f32, constants: &Constants) -> f32 {
     (u3 * (u3 - 1.0)).max(0.0) / near * (constants.repulsion / constants.h)
 }
 
-impl<const REPEL: bool> Visit for Push<'_, REPEL> {
+impl<const REPEL: bool> VisitOctet for Push<'_, REPEL> {
+    // About half of the fluid that looks for walls has none within its support.
     #[inline(always)]
-    fn visit<L: Lanes>(&mut self, i: usize, p: [f32; 3], crowd: &Crowd) {
+    fn wants(&self, i: usize) -> bool {
+        self.rates[i].is_touched()
+    }
+
+    #[inline(always)]
+    fn visit<L: Octets>(&mut self, points: Range<usize>, p: [L; 3], neighbors: &[u32], records: &[Record]) {
         let (zero, one) = (L::splat(0.0), L::splat(1.0));
-        let f = &self.forces.fluids[usize::from(self.own.1[i])];
-        let (own, constants) = (&self.own.0[i], self.constants);
-        let q = [L::splat(p[0]), L::splat(p[1]), L::splat(p[2])];
-        let v = [L::splat(own[4]), L::splat(own[5]), L::splat(own[6])];
-        let (own_p, own_volume) = (L::splat(own[PRESSURE]), L::splat(own[VOLUME].abs()));
-        // The velocity seen is that behind the wall, as far from the wall's as the fluid's on the other side.
-        let (pressure, damping, viscosity) =
-            (L::splat(self.forces.pressure), L::splat(0.5 * f.damping), L::splat(f.viscosity));
+        let constants = self.constants;
+        let own = Octet::<L>::new(&self.own.0[points.clone()]);
+        let own_volume = own.volume.abs();
+        // Half of the damping, viscosity and mass by particle.
+        let mut each = [[0.0; OCTET]; 3];
+        for (b, fluid) in self.own.1[points.clone()].iter().enumerate() {
+            let f = &self.forces.fluids[usize::from(*fluid)];
+            (each[0][b], each[1][b], each[2][b]) = (0.5 * f.damping, f.viscosity, 1.0 / f.per_mass);
+        }
+        // SAFETY: eight of each.
+        let (damping, viscosity, mass): (L, L, L) = unsafe {
+            (
+                L::load_eight(each[0].as_ptr()),
+                L::load_eight(each[1].as_ptr()),
+                L::load_eight(each[2].as_ptr()),
+            )
+        };
+        let pressure = L::splat(self.forces.pressure);
         let mut force = [zero; 3];
-        let mut at = 0;
-        while at < crowd.len() {
-            let d: [L; 3] =
-                [q[0].sub(crowd.column(0, at)), q[1].sub(crowd.column(1, at)), q[2].sub(crowd.column(2, at))];
-            let (p_j, signed): (L, L) = (crowd.column(PRESSURE, at), crowd.column(VOLUME, at));
+        for k in (0..neighbors.len()).step_by(L::AT_ONCE) {
+            // SAFETY: these are numbers of boundary particles.
+            let r = unsafe { Together::of::<L>(records, neighbors, k, &NOBODY) };
+            let d: [L; 3] = [p[0].sub(r.lanes(0)), p[1].sub(r.lanes(1)), p[2].sub(r.lanes(2))];
+            let (p_j, signed): (L, L) = (r.lanes(PRESSURE), r.lanes(VOLUME));
             let r2 = d[2].mul_add(d[2], d[1].mul_add(d[1], d[0].mul(d[0])));
             let w = one.sub(r2).max(zero);
             let g = core_gradient(w, w.mul(w), w.mul(w)).mul(own_volume.mul(signed.abs()));
-            let dv: [L; 3] = [
-                crowd.column::<L>(4, at).sub(v[0]),
-                crowd.column::<L>(5, at).sub(v[1]),
-                crowd.column::<L>(6, at).sub(v[2]),
-            ];
+            // The velocity seen is that behind the wall, as far from the wall's as the fluid's on the other side.
+            let dv = own.against(r);
             let closing = dv[2].mul_add(d[2], dv[1].mul_add(d[1], dv[0].mul(d[0]))).max(zero);
             let radial = if REPEL {
                 // Eq. 8: D/r ((r0/r)¹² - (r0/r)⁶) up to r0 = Δ, as an acceleration; kept finite where they meet.
@@ -209,23 +258,25 @@ impl<const REPEL: bool> Visit for Push<'_, REPEL> {
                 let near = r2.max(L::splat(0.25 * constants.unit * constants.unit));
                 let u = r0.div(near);
                 let u3 = u.mul(u).mul(u);
-                let scale = constants.repulsion / (constants.h * f.per_mass);
-                let push = u3.mul(u3.sub(one)).max(zero).div(near).mul(L::splat(scale)).mul(signed.abs());
+                let scale = mass.mul(L::splat(constants.repulsion / constants.h));
+                let push = u3.mul(u3.sub(one)).max(zero).div(near).mul(scale).mul(signed.abs());
                 // Eq. 10: what is kept of the pressure of both pulls.
                 push.sub(p_j.mul(pressure).mul(g))
             } else {
-                closing.mul_add(damping, p_j.add(own_p).mul(pressure)).mul(g)
+                closing.mul_add(damping, p_j.add(own.pressure).mul(pressure)).mul(g)
             };
             // Fluid slips where volumes are negative.
             let shear = g.mul(viscosity).where_below(zero, signed);
             for a in 0..3 {
                 force[a] = dv[a].mul_add(shear, d[a].mul_add(radial, force[a]));
             }
-            at += L::N;
         }
-        let force = L::sum4([force[0], force[1], force[2], zero]);
-        for (out, force) in self.out[i].iter_mut().zip(force) {
-            *out += force * f.per_mass;
+        let [x, y, z] = lanes(force);
+        for (b, i) in points.enumerate() {
+            let per_mass = self.forces.fluids[usize::from(self.own.1[i])].per_mass;
+            for (out, force) in self.out[i].iter_mut().zip([x[b], y[b], z[b]]) {
+                *out += force * per_mass;
+            }
         }
     }
 }

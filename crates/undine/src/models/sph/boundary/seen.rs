@@ -1,16 +1,19 @@
 //! Neighbours of one set of particles among those of another, each set sorted in a grid of its own.
 
+use std::ops::Range;
+
 use super::super::crowd::{Crowd, Shared};
+use super::super::octet::{Numbers, OCTET};
 use super::super::work::{Record, Work};
 use crate::neighbors::{BUNCH, Candidates, Grid};
-use crate::simd::{Lanes, widest};
+use crate::simd::{Lanes, Octets, widest};
 
 /// What a block of points sees of another set.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
     found: Shared,
     bunches: Vec<Bunch>,
-    /// Coordinates of the points in the other set's grid.
+    /// Coordinates of the points in the other set's grid, and room for an octet that begins with the last.
     local: [Vec<f32>; 3],
 }
 
@@ -34,11 +37,23 @@ pub trait Visit {
     fn visit<L: Lanes>(&mut self, i: usize, p: [f32; 3], crowd: &Crowd);
 }
 
+/// What is done with up to eight points of a block side by side, each in its lane, and the neighbours of any.
+pub trait VisitOctet {
+    /// Whether it is to see point `i` of the block.
+    #[inline(always)]
+    fn wants(&self, _i: usize) -> bool {
+        true
+    }
+    /// The points are at `p`, in the other set's coordinates (lanes after the last are anywhere), and see these of the other set's
+    /// records; some lie beyond the support of all. Points may come several times in sequence.
+    fn visit<L: Octets>(&mut self, points: Range<usize>, p: [L; 3], neighbors: &[u32], records: &[Record]);
+}
+
 impl Seen {
     /// Takes the points of a block (parallel arrays, m) into the other set's grid.
     pub fn place(&mut self, position: [&[f64]; 3], grid: &Grid) {
         for (a, local) in self.local.iter_mut().enumerate() {
-            local.resize(position[a].len(), 0.0);
+            local.resize(position[a].len() + OCTET, 0.0);
             grid.locals(a, position[a], local);
         }
     }
@@ -64,10 +79,48 @@ impl Seen {
         [self.local[0][i], self.local[1][i], self.local[2][i]]
     }
 
-    /// Searches for the neighbours of the placed points that are `wanted`, as far as the grid of the other set reaches.
+    /// Searches for the neighbours of the placed points that are `wanted`, as far as the grid of the other set reaches. Bunches are of
+    /// four, as [`Seen::each`] has most of.
     pub fn search(&mut self, wanted: &[bool], grid: &Grid, other: &Work) {
         let seen = self;
-        widest!(search_in(seen: &mut Seen, wanted: &[bool], grid: &Grid, other: &Work));
+        widest!(search_fours(seen: &mut Seen, wanted: &[bool], grid: &Grid, other: &Work));
+    }
+
+    /// The same in bunches of eight, for [`Seen::octets`].
+    pub fn search_octets(&mut self, wanted: &[bool], grid: &Grid, other: &Work) {
+        let seen = self;
+        widest!(search_eights(seen: &mut Seen, wanted: &[bool], grid: &Grid, other: &Work));
+    }
+
+    /// Hands octets of points and their neighbours, with the other set's records, to the visitor. To be inlined into a function with its
+    /// instruction set.
+    #[inline(always)]
+    pub fn octets<L: Octets, V: VisitOctet>(&self, records: &[Record], visitor: &mut V) {
+        let mut numbers = Numbers::default();
+        let mut k = 0;
+        for bunch in &self.bunches {
+            let points = bunch.first..bunch.first + bunch.count;
+            if !points.clone().any(|i| visitor.wants(i)) {
+                k = bunch.end;
+            }
+            while k < bunch.end {
+                let near = self.found.look();
+                numbers.take::<L>(near, k);
+                let shift = near.batch(k).shift;
+                let [x, y, z] = self.local.each_ref().map(|local| &local[bunch.first..bunch.first + OCTET]);
+                // SAFETY: eight of each.
+                let p = unsafe {
+                    [L::load_eight(x.as_ptr()), L::load_eight(y.as_ptr()), L::load_eight(z.as_ptr())]
+                };
+                let p = [
+                    p[0].add(L::splat(shift[0])),
+                    p[1].add(L::splat(shift[1])),
+                    p[2].add(L::splat(shift[2])),
+                ];
+                visitor.visit::<L>(points.clone(), p, numbers.all(), records);
+                k += 1;
+            }
+        }
     }
 
     /// Hands the points and their neighbours, with the other set's records, to the visitor. To be inlined into a function with its
@@ -89,8 +142,22 @@ impl Seen {
     }
 }
 
+/// Length of a bunch of fours, and of eights, along x, supports.
+const LONGEST: [f32; 2] = [0.5, 0.8];
+
 #[inline(always)]
-fn search_in<L: Lanes>(seen: &mut Seen, wanted: &[bool], grid: &Grid, other: &Work) {
+fn search_fours<L: Lanes>(seen: &mut Seen, wanted: &[bool], grid: &Grid, other: &Work) {
+    search_in::<L, BUNCH>(seen, wanted, grid, other);
+}
+
+#[inline(always)]
+fn search_eights<L: Lanes>(seen: &mut Seen, wanted: &[bool], grid: &Grid, other: &Work) {
+    search_in::<L, OCTET>(seen, wanted, grid, other);
+}
+
+#[inline(always)]
+fn search_in<L: Lanes, const B: usize>(seen: &mut Seen, wanted: &[bool], grid: &Grid, other: &Work) {
+    let longest = LONGEST[usize::from(B > BUNCH)];
     seen.found.clear::<L>();
     seen.bunches.clear();
     let mut candidates = Candidates::default();
@@ -101,16 +168,16 @@ fn search_in<L: Lanes>(seen: &mut Seen, wanted: &[bool], grid: &Grid, other: &Wo
             continue;
         }
         let first = seen.at(i);
-        let mut points = [first; BUNCH];
+        let mut points = [first; B];
         let (mut low, mut high) = (first, first);
         let mut count = 1;
         // Close together and in one row, as `Grid::bunch`, but these may lie outside of the grid.
-        while count < BUNCH && i + count < wanted.len() && wanted[i + count] {
+        while count < B && i + count < wanted.len() && wanted[i + count] {
             let p = seen.at(i + count);
-            if !grid.same_row(first, p) || (p[0] - first[0]).abs() >= 0.5 {
+            if !grid.same_row(first, p) || (p[0] - first[0]).abs() >= longest {
                 break;
             }
-            points[count] = p;
+            points[count..].fill(p);
             for a in 0..3 {
                 low[a] = low[a].min(p[a]);
                 high[a] = high[a].max(p[a]);
@@ -118,7 +185,7 @@ fn search_in<L: Lanes>(seen: &mut Seen, wanted: &[bool], grid: &Grid, other: &Wo
             count += 1;
         }
         grid.candidates_beside::<L>(low, high, &mut candidates);
-        if seen.found.find::<L, BUNCH>(other, &candidates, &points, count, grid.reach()) {
+        if seen.found.find::<L, B>(other, &candidates, &points, count, grid.reach()) {
             seen.bunches.push(Bunch { first: i, count, end: seen.found.batches() });
         }
         i += count;

@@ -6,9 +6,9 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use super::super::continuity::sum_term;
-use super::super::crowd::Crowd;
 use super::super::drift::FARTHEST;
 use super::super::work::{PRESSURE, Record, VOLUME, Work};
+use super::adhesion::Stuck;
 use super::near::Near;
 use super::pairs::{self, Rates, WallRate};
 use super::seen::Seen;
@@ -114,8 +114,8 @@ pub struct Set {
     pub acceleration: Vec<[f32; 3]>,
     /// Normal into the fluid, and depth in h.
     pub face: Vec<[f32; 4]>,
-    /// Stickiness; empty when nothing sticks.
-    pub adhesion: Vec<f32>,
+    /// Stickiness a, and a⁶ where it is positive; empty when nothing sticks.
+    pub adhesion: Vec<[f32; 2]>,
     /// Who has fluid within h.
     pub touched: Vec<AtomicBool>,
     /// By block: whether any may have a pressure that is not zero.
@@ -128,6 +128,8 @@ pub struct Set {
     pub wet: Vec<Seen>,
     /// By block of fluid: what it adds to the sums of those that see any.
     pub rates: Vec<Vec<WallRate>>,
+    /// The same for adhesion, where any sticks.
+    pub stuck: Vec<Vec<Stuck>>,
 }
 
 impl Set {
@@ -166,6 +168,7 @@ impl Set {
             seen: Vec::new(),
             wet: Vec::new(),
             rates: Vec::new(),
+            stuck: Vec::new(),
         };
         set.pose(walls, solids, period);
         set.weigh(spacing);
@@ -245,7 +248,7 @@ impl Set {
         self.velocity.resize(n, [0.0; 3]);
         self.acceleration.resize(n, [0.0; 3]);
         self.face.resize(n, [0.0; 4]);
-        self.adhesion.resize(if sticks { n } else { 0 }, 0.0);
+        self.adhesion.resize(if sticks { n } else { 0 }, [0.0; 2]);
         let (order, origins, carried, volume, h) =
             (&self.order, &self.origins, &self.carried, &self.volume, self.h);
         let arrays = (
@@ -267,7 +270,8 @@ impl Set {
             record[PRESSURE] = carried.get(k).copied().unwrap_or(0.0);
         });
         for (sticky, &k) in self.adhesion.iter_mut().zip(&self.order) {
-            *sticky = self.origins[k as usize].adhesion as f32;
+            let a = self.origins[k as usize].adhesion as f32;
+            *sticky = [a, a.max(0.0).powi(6)];
         }
         // With what is carried on, any may have.
         self.busy.iter_mut().for_each(|b| *b = true);
@@ -314,8 +318,8 @@ impl Set {
     }
 
     /// Sums over the boundary particles that the fluid (sorted, m) sees, which are searched where neighbours are to be `fresh`; walls
-    /// at rest forget what the last force pass saw of them. `unit` is Δ/h.
-    pub fn find(&mut self, position: [&[f64]; 3], fluid: &[Record], unit: f32, fresh: bool) {
+    /// at rest forget what the last force pass saw of them. `unit` is Δ/h; adhesion counts where it `sticks`.
+    pub fn find(&mut self, position: [&[f64]; 3], fluid: &[Record], unit: f32, fresh: bool, sticks: bool) {
         let n = self.origins.len();
         self.fresh = fresh;
         self.busy.resize(n.div_ceil(BLOCK), true);
@@ -334,10 +338,12 @@ impl Set {
         let count = position[0].len();
         self.seen.resize_with(count.div_ceil(BLOCK), Seen::default);
         self.rates.resize_with(count.div_ceil(BLOCK), Vec::new);
-        let Set { seen, rates, near, grid, work, touched, face, .. } = self;
+        self.stuck.resize_with(count.div_ceil(BLOCK), Vec::new);
+        let Set { seen, rates, stuck, near, grid, work, touched, face, adhesion, .. } = self;
+        let adhesion = if sticks { &adhesion[..] } else { &[] };
         let touched = fresh.then_some(&touched[..]);
-        let blocks = (seen, rates).into_par_iter().enumerate();
-        blocks.for_each_init(Crowd::default, |crowd, (block, (seen, rates))| {
+        let blocks = (seen, rates, stuck).into_par_iter().enumerate();
+        blocks.for_each(|(block, (seen, rates, stuck))| {
             let range = block * BLOCK..(block * BLOCK + BLOCK).min(count);
             let [x, y, z] = position.map(|a| &a[range.clone()]);
             let mut wanted = [false; BLOCK];
@@ -355,12 +361,15 @@ impl Set {
             }
             seen.place([x, y, z], grid);
             if fresh {
-                seen.search(wanted, grid, work);
+                seen.search_octets(wanted, grid, work);
             }
             rates.clear();
             rates.resize(x.len(), WallRate::default());
-            let own = &fluid[range];
-            pairs::rates(seen, &work.records, crowd, &mut Rates { face, touched, own, unit, out: rates });
+            stuck.clear();
+            stuck.resize(if adhesion.is_empty() { 0 } else { x.len() }, Stuck::default());
+            let (own, adhesion) = (&fluid[range], (adhesion, &mut stuck[..]));
+            let mut sums = Rates { face, touched, own, unit, out: rates, adhesion };
+            pairs::rates(seen, &work.records, &mut sums);
         });
     }
 

@@ -4,7 +4,6 @@ use glam::{DVec3, Vec3};
 
 use super::super::Sph;
 use super::super::continuity::{Continuity, Rates};
-use super::super::crowd::Crowd;
 use super::super::params::Params;
 use super::super::work::{PRESSURE, VOLUME};
 use super::set::Set;
@@ -68,7 +67,10 @@ impl Lab {
     }
 
     fn with(walls: &str, repeats: bool) -> Self {
-        let scene = scene(walls, repeats);
+        Self::of(scene(walls, repeats))
+    }
+
+    fn of(scene: Scene) -> Self {
         let mut lab = Lab {
             walls: Walls::new(&scene),
             fields: Fields::new(&scene),
@@ -150,6 +152,39 @@ fn what_is_kept_of_walls_serves_as_what_is_searched() {
         }
     }
     assert!(kept > 5, "searched in all steps but {kept}");
+}
+
+/// Without tension of the fluids nothing adheres, but the sums are there.
+#[test]
+fn adhesion_is_summed_over_all_boundary_particles() {
+    let mut scene = scene("particles", true);
+    (scene.boundaries[0].adhesion, scene.boundaries[1].adhesion) = (0.8, -0.5);
+    let lab = Lab::of(scene);
+    let h = lab.sph.params.h;
+    let mut stuck = 0;
+    for set in lab.sets() {
+        assert_eq!(set.adhesion.is_empty(), set.is_skin);
+        for i in (0..lab.sph.len()).step_by(3).filter(|_| !set.is_skin) {
+            let (mut spread, mut hold) = (DVec3::ZERO, DVec3::ZERO);
+            for j in 0..set.len() {
+                let d = lab.way(set, i, j) / h;
+                let (s2, volume) = (d.length_squared(), f64::from(set.work.records[j][VOLUME].abs()));
+                if s2 < 1.0 {
+                    let a = set.origins[set.order[j] as usize].adhesion;
+                    spread += d * (a * volume * (1.0 - s2));
+                    hold += d * (a.max(0.0).powi(6) * volume * (s2 - 0.25).max(0.0) * (1.0 - s2));
+                }
+            }
+            let sums = set.stuck[i / 512].get(i % 512).copied().unwrap_or_default();
+            let [fast_spread, fast_hold] = sums.both().map(|v| Vec3::from(v).as_dvec3());
+            assert!(
+                close(fast_spread, spread, 1.0) && close(fast_hold, hold, 1.0),
+                "{sums:?} {spread} {hold}"
+            );
+            stuck += usize::from(spread != DVec3::ZERO);
+        }
+    }
+    assert!(stuck > 50, "only {stuck} particles stick");
 }
 
 fn rates_are_right(lab: &Lab) {
@@ -278,8 +313,7 @@ fn forces_are_those_of_the_equations_and_bodies_feel_them_back() {
             if i % 5 == 0 {
                 let mut out = vec![[0.0; 3]; 512.min(particles.len() - first)];
                 let sph = &lab.sph;
-                let crowd = &mut Crowd::default();
-                sph.boundary.forces(block, &sph.work, &particles.fluid, first, &sph.forces, &mut out, crowd);
+                sph.boundary.forces(block, &sph.work, &particles.fluid, first, &sph.forces, &mut out);
                 let fast = Vec3::from(out[i - first]).as_dvec3();
                 assert!(close(fast, wanted, wanted.length() + 10.0), "{kind} {i}: {fast} {wanted}");
             }

@@ -11,10 +11,10 @@ use std::ops::Range;
 use super::{COLOR, Forces, STRESS};
 use crate::kernels::Cored;
 use crate::models::sph::crowd::MOST;
-use crate::models::sph::octet::{Neighbor, OCTET, Octet, lanes};
+use crate::models::sph::octet::{Neighbor, OCTET, Octet, Together, lanes};
 use crate::models::sph::params::COHESION_ZERO;
 use crate::models::sph::work::{PRESSURE, Record, VOLUME, Work};
-use crate::simd::{Lanes, reread};
+use crate::simd::{Lanes, Octets, reread};
 
 /// Running sums of an octet.
 pub struct Sums<L> {
@@ -29,6 +29,17 @@ pub struct Sums<L> {
     force: [L; 3],
     /// Σ V ∇W_poly6 and Σ V ∇²W_poly6, without their factors.
     color: [L; 4],
+}
+
+impl Forces {
+    /// What the fluids of the neighbours from number k of the list on differ in.
+    #[inline(always)]
+    fn mixed_of<L: Octets>(&self, fluid: &[u8], neighbors: &[u32], k: usize) -> Together<'_, [f32; 5]> {
+        let of = |j: u32| u32::from(fluid[j as usize]);
+        let next = neighbors.get(k + 1).map_or(0, |j| of(*j));
+        // SAFETY: these are numbers of fluids.
+        unsafe { Together::of::<L>(&self.mixed, &[of(neighbors[k]), next], 0, &self.mixed[0]) }
+    }
 }
 
 /// What surfaces do: radial × d - across × factor.
@@ -48,17 +59,19 @@ struct Mixed<L> {
     calm: L,
 }
 
-impl<L: Lanes> Mixed<L> {
+impl<L: Octets> Mixed<L> {
+    // (Not from a closure, which would be compiled without the instruction set.)
     #[inline(always)]
-    fn of(get: impl Fn(usize) -> L) -> Self {
-        Mixed { number: get(0), viscosity: get(1), damping: get(2), stress: get(3), calm: get(4) }
+    fn of([number, viscosity, damping, stress, calm]: [L; 5]) -> Self {
+        Mixed { number, viscosity, damping, stress, calm }
     }
 
     /// Means over both fluids of viscosity and damping; only a fluid's own surface pulls.
     #[inline(always)]
-    fn with(self, other: &[f32; 5]) -> Self {
+    fn with(self, other: Together<[f32; 5]>) -> Self {
         let half = L::splat(0.5);
-        let other = Mixed::of(|c| L::splat(other[c]));
+        let other: [L; 5] = [other.lanes(0), other.lanes(1), other.lanes(2), other.lanes(3), other.lanes(4)];
+        let other = Mixed::of(other);
         let apart = other.number.sub(self.number).abs();
         Mixed {
             number: self.number,
@@ -70,7 +83,7 @@ impl<L: Lanes> Mixed<L> {
     }
 }
 
-impl<L: Lanes> Sums<L> {
+impl<L: Octets> Sums<L> {
     /// None yet, of the particles of these numbers.
     #[inline(always)]
     pub fn new(c: &Forces, work: &Work, fluid: &[u8], particles: Range<usize>) -> Self {
@@ -78,18 +91,19 @@ impl<L: Lanes> Sums<L> {
         let records = &work.records[particles.clone()];
         let last = particles.end - 1;
         let at_surface = records.iter().any(|r| r[VOLUME] < 0.0);
-        let per_lane = |of: &dyn Fn(usize) -> f32| {
-            let values: [f32; OCTET] = std::array::from_fn(|b| of((particles.start + b).min(last)));
-            // SAFETY: as many as there are lanes.
-            unsafe { L::load(values.as_ptr()) }
-        };
+        let number = |b: usize| (particles.start + b % OCTET).min(last);
         let constants = if c.fluids.len() == 1 {
-            Mixed::of(|m| L::splat(c.mixed[0][m]))
+            let [a, b, c, d, e] = c.mixed[0];
+            Mixed::of([L::splat(a), L::splat(b), L::splat(c), L::splat(d), L::splat(e)])
         } else {
-            Mixed::of(|m| per_lane(&|i| c.mixed[usize::from(fluid[i])][m]))
+            let each: [[f32; 2 * OCTET]; 5] =
+                std::array::from_fn(|m| std::array::from_fn(|b| c.mixed[usize::from(fluid[number(b)])][m]));
+            Mixed::of([load(&each[0]), load(&each[1]), load(&each[2]), load(&each[3]), load(&each[4])])
         };
         let surface = if at_surface && !work.surface.is_empty() {
-            std::array::from_fn(|m| per_lane(&|i| work.surface[i][m]))
+            let [x, y, z, length]: [[f32; 2 * OCTET]; 4] =
+                std::array::from_fn(|m| std::array::from_fn(|b| work.surface[number(b)][m]));
+            [load(&x), load(&y), load(&z), load(&length)]
         } else {
             [zero; 4]
         };
@@ -142,34 +156,40 @@ impl<L: Lanes> Sums<L> {
             (a, a.mul(L::splat((COHESION_ZERO - 1.0) as f32)))
         };
         let own = Octet { at: self.own.image(shift), ..self.own };
-        // What does not change. More than there are registers for.
+        // What does not change. More than there are registers for, but with sixteen lanes.
         let fixed = (own, self.constants, cohesion_of(self.constants.stress), one, core);
         let (mut force, mut color) = (self.force, self.color);
         let mut count = 0;
         assert!(neighbors.len() <= aside.len());
-        for &j in neighbors {
-            reread(&raw const fixed);
+        assert!(!SURFACE || work.surface.len() == work.records.len());
+        for k in (0..neighbors.len()).step_by(L::AT_ONCE) {
+            if L::AT_ONCE == 1 {
+                reread(&raw const fixed);
+            }
             let (own, constants, cohesion, one, core) = &fixed;
             // SAFETY: these are numbers of particles.
-            let Neighbor { record: r, d, w, .. } = unsafe { Neighbor::find(&work.records, j, &own.at, *one) };
+            let Neighbor { record: r, d, w, .. } =
+                unsafe { Neighbor::find(&work.records, neighbors, k, &own.at, *one) };
             if TENSION == STRESS && !SURFACE {
-                // Written always and kept if it is at a surface: no branch to guess.
-                // SAFETY: there is room for all.
-                unsafe { aside.get_unchecked_mut(count).write(j) };
-                count += (r[VOLUME].to_bits() >> 31) as usize;
+                for (r, j) in r.each::<L>().zip(&neighbors[k..]) {
+                    // Written always and kept if it is at a surface: no branch to guess.
+                    // SAFETY: there is room for all.
+                    unsafe { aside.get_unchecked_mut(count).write(*j) };
+                    count += (r[VOLUME].to_bits() >> 31) as usize;
+                }
             }
-            let volumes = own.volume.mul(L::splat(r[VOLUME])).abs();
+            let volumes = own.volume.mul(r.lanes(VOLUME)).abs();
             let dv = own.against(r);
             // (v_j - v_i)·(x_j - x_i): negative when they approach.
             let opening = dot(dv, d);
             let closing = opening.min(zero);
             let (constants, cohesion) = if MULTI {
-                let mixed = constants.with(&c.mixed[usize::from(fluid[j as usize])]);
+                let mixed = constants.with(c.mixed_of::<L>(fluid, neighbors, k));
                 (mixed, cohesion_of(mixed.stress))
             } else {
                 (*constants, *cohesion)
             };
-            let both = L::splat(r[PRESSURE]).add(own.pressure);
+            let both = r.lanes::<L>(PRESSURE).add(own.pressure);
             let w2 = w.mul(w);
             let (mut inner, shear);
             if PAPER {
@@ -196,7 +216,9 @@ impl<L: Lanes> Sums<L> {
                 shear = w2.mul(constants.viscosity).mul(g);
             }
             if SURFACE {
-                let pull = self.stress(&constants, &work.surface[j as usize], (d, w, w2), volumes, opening);
+                // SAFETY: there is one of each particle.
+                let other = unsafe { Together::of::<L>(&work.surface, neighbors, k, &[0.0; 4]) };
+                let pull = self.stress(&constants, other, (d, w, w2), volumes, opening);
                 inner = inner.sub(pull.radial);
                 for (force, across) in force.iter_mut().zip(pull.across) {
                     *force = across.neg_mul_add(pull.factor, *force);
@@ -207,7 +229,7 @@ impl<L: Lanes> Sums<L> {
             }
             if TENSION == COLOR {
                 // ∇W_poly6 and ∇²W_poly6 (eq. 16, 17) without their factors.
-                let volume = L::splat(r[VOLUME]).abs();
+                let volume = r.lanes::<L>(VOLUME).abs();
                 let g = volume.mul(w2);
                 for a in 0..3 {
                     color[a] = d[a].neg_mul_add(g, color[a]);
@@ -227,7 +249,7 @@ impl<L: Lanes> Sums<L> {
     fn stress(
         &self,
         constants: &Mixed<L>,
-        other: &[f32; 4],
+        other: Together<[f32; 4]>,
         (d, w, w2): ([L; 3], L, L),
         volumes: L,
         opening: L,
@@ -235,7 +257,7 @@ impl<L: Lanes> Sums<L> {
         let surface = &self.surface;
         let calm = opening.mul(constants.calm).mul(w2).mul(volumes);
         let factor = constants.stress.mul(w).mul(volumes);
-        let other = other.map(L::splat);
+        let other: [L; 4] = [other.lanes(0), other.lanes(1), other.lanes(2), other.lanes(3)];
         let a = dot([surface[0], surface[1], surface[2]], d);
         let b = dot([other[0], other[1], other[2]], d);
         let radial = surface[3].add(other[3]).mul(calm.add(factor));
@@ -251,19 +273,25 @@ impl<L: Lanes> Sums<L> {
         fluid: &[u8],
         (neighbors, shift): (&[u32], [f32; 3]),
     ) {
+        assert_eq!(work.surface.len(), work.records.len());
         let own = &self.own;
         let q = own.image(shift);
         let one = L::splat(1.0);
         let mut force = self.force;
-        for &j in neighbors {
+        for k in (0..neighbors.len()).step_by(L::AT_ONCE) {
             // SAFETY: these are numbers of particles.
-            let Neighbor { record: r, d, w, .. } = unsafe { Neighbor::find(&work.records, j, &q, one) };
-            let j = j as usize;
-            let volumes = own.volume.mul(L::splat(r[VOLUME])).abs();
+            let Neighbor { record: r, d, w, .. } =
+                unsafe { Neighbor::find(&work.records, neighbors, k, &q, one) };
+            let volumes = own.volume.mul(r.lanes(VOLUME)).abs();
             let opening = dot(own.against(r), d);
-            let constants =
-                if MULTI { self.constants.with(&c.mixed[usize::from(fluid[j])]) } else { self.constants };
-            let pull = self.stress(&constants, &work.surface[j], (d, w, w.mul(w)), volumes, opening);
+            let constants = if MULTI {
+                self.constants.with(c.mixed_of::<L>(fluid, neighbors, k))
+            } else {
+                self.constants
+            };
+            // SAFETY: there is one of each particle.
+            let other = unsafe { Together::of::<L>(&work.surface, neighbors, k, &[0.0; 4]) };
+            let pull = self.stress(&constants, other, (d, w, w.mul(w)), volumes, opening);
             for a in 0..3 {
                 force[a] = d[a].mul_add(pull.radial, pull.across[a].neg_mul_add(pull.factor, force[a]));
             }
@@ -300,6 +328,13 @@ impl<L: Lanes> Sums<L> {
             *out = f.map(|v| v * own.per_mass);
         }
     }
+}
+
+/// A value for each lane.
+#[inline(always)]
+fn load<L: Lanes>(values: &[f32; 2 * OCTET]) -> L {
+    // SAFETY: as many as any lanes.
+    unsafe { L::load(values.as_ptr()) }
 }
 
 #[inline(always)]
