@@ -301,12 +301,6 @@ pub fn level() -> Level {
     })
 }
 
-/// Lanes of [`level`].
-#[cfg(test)]
-pub(crate) fn width() -> usize {
-    if level() == Level::Avx512 { 16 } else { 8 }
-}
-
 /// Calls a generic function over lanes with the widest there are: `widest!(sums(x: &[f32], y: f32))` calls
 /// `sums::<L>(x, y)`. The types are repeated because the call goes through a function for each instruction set.
 macro_rules! widest {

@@ -250,6 +250,10 @@ impl TriMesh {
         }
     }
 
+    /// The nearest place that is nearer than the square root of `limit2`, m².
+    ///
+    /// Tried and lost: a grid of cells, each with the triangles that can be nearest to a place in it, sorted by their distance from
+    /// its middle. In a bottle that is poured out all searches took a tenth less: as many triangles are looked at.
     fn search(&self, p: DVec3, limit2: f64) -> Option<Hit> {
         let mut found = None;
         self.bvh.nearest(p, limit2, |triangle, best| {

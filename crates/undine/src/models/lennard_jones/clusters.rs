@@ -1,4 +1,4 @@
-//! Sums over pairs for clusters of as many particles as there are lanes, which share a row of neighbours ([`super::patches`]).
+//! Sums over pairs for clusters of eight particles, one for each lane, which share a row of neighbours ([`super::patches`]).
 //!
 //! Each lane is a particle of the cluster; the neighbours come one after the other, each the same in all lanes. A row holds more
 //! than a lane needs, 50 to 70 instead of some 25, but nothing has to be gathered, transposed or summed over lanes. Over ten
@@ -7,32 +7,43 @@
 //! Tried and lost there: an estimate of 1/√ with a step of Newton's instead of a division and a root (7.4 ns a neighbour instead of
 //! 6.3), and leaving out neighbours that no lane feels (a branch that is guessed wrongly too often). Clusters of four with two
 //! neighbours at once took a tenth less in a loop of its own, with twice the rows; they were not built.
+//!
+//! Clusters have eight particles with AVX-512 too, and this loop goes without it: on a lattice the row of sixteen is 1.6 times as long
+//! as that of eight, and a Xeon starts three instructions on eight lanes at once, two on sixteen. Over ten seconds of `bottle-10000`, two threads, taking
+//! turns, all of `force` took 4.9 s so, and 5.8 s with sixteen.
+//!
+//! Tried and lost there, where this loop had 4.7 and 5.3 s of `force` in the same two runs:
+//! - Rows pruned to the cut-off and a tenth of σ by the loop itself, and gone over until patches may have come nearer by that as seen
+//!   from each other (the dual list of GROMACS), with a polynomial of third degree instead of the square root of the shift: 5.4 s in
+//!   both. Where water is poured pruned rows lasted a step or two.
+//! - The same with longer ways before a patch is listed anew (0.2 to 0.6 σ, for six steps): 5.9 s in the first; `list` and `sort`
+//!   took 1.7 s instead of 2.4 s.
 
 use super::force::{Closest, NONE, Pairs, SHORT, Seen, WHOLE, dot, energies};
 use super::list::Rows;
-use crate::simd::{Lanes, reread, widest};
+use crate::simd::{Lanes, eight, reread};
 
 /// Where lanes are that have no particle, supports: far from all, and its square is a number.
 const NOWHERE: f32 = 1e18;
-/// Most lanes there are.
-const WIDEST: usize = 16;
+/// Particles of a cluster, one for each lane.
+pub(super) const WIDTH: usize = 8;
 
 /// What is added to the squares of distances between the particles of a cluster: a particle is no neighbour of its own. The
-/// numbers for the k-th one against all are those from `WIDEST - k` on.
-static OWN: [f32; 2 * WIDEST] = {
-    let mut own = [0.0; 2 * WIDEST];
+/// numbers for the k-th one against all are those from `WIDTH - k` on.
+static OWN: [f32; 2 * WIDTH] = {
+    let mut own = [0.0; 2 * WIDTH];
     // Beyond any cut-off, in supports, and yet no power of its inverse is too small for a number of full precision: those take
     // several times as long.
-    own[WIDEST] = 1e4;
+    own[WIDTH] = 1e4;
     own
 };
 
 /// Numbers in a row.
-static EACH: [u32; WIDEST] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
+static EACH: [u32; WIDTH] = [0, 1, 2, 3, 4, 5, 6, 7];
 
 /// Sums of the forces on the particles of a patch, over [`super::force::Constants::force`].
 pub(super) fn forces(seen: &Seen, rows: &Rows, first: usize, out: &mut [[f32; 3]], most: &mut Closest) {
-    widest!(forces_in(seen: &Seen, rows: &Rows, first: usize, out: &mut [[f32; 3]], most: &mut Closest));
+    eight!(forces_in(seen: &Seen, rows: &Rows, first: usize, out: &mut [[f32; 3]], most: &mut Closest));
 }
 
 /// As [`forces`], for any lanes.
@@ -63,7 +74,7 @@ fn cluster<L: Lanes>(seen: &Seen, first: usize, count: usize, moves: bool) -> [L
         let [x, y, z, _, vx, vy, vz, _] = unsafe { L::gather8(records.as_ptr().cast(), EACH.as_ptr()) };
         return [x, y, z, vx, vy, vz];
     }
-    let mut lanes = [[NOWHERE; WIDEST]; 6];
+    let mut lanes = [[NOWHERE; WIDTH]; 6];
     for a in 0..3 {
         for (k, place) in seen.place[first..first + count].iter().enumerate() {
             lanes[a][k] = place[a];
@@ -74,7 +85,7 @@ fn cluster<L: Lanes>(seen: &Seen, first: usize, count: usize, moves: bool) -> [L
     for lane in &mut lanes[3..] {
         lane[count..].fill(0.0);
     }
-    // SAFETY: there are at most sixteen lanes.
+    // SAFETY: there are eight lanes.
     unsafe {
         [
             L::load(lanes[0].as_ptr()),
@@ -170,7 +181,7 @@ fn sums<L: Lanes, const FRICTION: u8, const SHIFTED: bool>(
         for own in 0..out.len() {
             // SAFETY: there are as many numbers from there on as lanes at most; and these particles.
             unsafe {
-                let far = L::load(OWN.as_ptr().add(WIDEST - own));
+                let far = L::load(OWN.as_ptr().add(WIDTH - own));
                 met.meet::<FRICTION, SHIFTED>(&fixed, seen, first + own, Some(far));
             }
         }
@@ -180,9 +191,9 @@ fn sums<L: Lanes, const FRICTION: u8, const SHIFTED: bool>(
         }
         begin = end;
         (close, rate) = (met.close, met.rate);
-        let mut lanes = [[0.0f32; WIDEST]; 3];
+        let mut lanes = [[0.0f32; WIDTH]; 3];
         for (lanes, sum) in lanes.iter_mut().zip(met.sum) {
-            // SAFETY: there are at most sixteen lanes.
+            // SAFETY: there are eight lanes.
             unsafe { sum.store(lanes.as_mut_ptr()) };
         }
         for (k, out) in out.iter_mut().enumerate() {
@@ -194,7 +205,7 @@ fn sums<L: Lanes, const FRICTION: u8, const SHIFTED: bool>(
 
 /// Potential energy (J, half of each pair's) and virial Σ f·r (J, half of each pair's) of the particles of a patch.
 pub(super) fn measures(seen: &Seen, rows: &Rows, first: usize, out: &mut [[f32; 2]]) {
-    widest!(measures_in(seen: &Seen, rows: &Rows, first: usize, out: &mut [[f32; 2]]));
+    eight!(measures_in(seen: &Seen, rows: &Rows, first: usize, out: &mut [[f32; 2]]));
 }
 
 /// As [`measures`], for any lanes. Friction between particles is left out.
@@ -211,16 +222,16 @@ fn measures_in<L: Lanes>(seen: &Seen, rows: &Rows, first: usize, out: &mut [[f32
         for j in own.clone().chain(rows.index[begin..end].iter().map(|j| *j as usize)) {
             let p = seen.place[j];
             let d = [x.sub(L::splat(p[0])), y.sub(L::splat(p[1])), z.sub(L::splat(p[2]))];
-            let k = if own.contains(&j) { WIDEST - (j - first) } else { 0 };
+            let k = if own.contains(&j) { WIDTH - (j - first) } else { 0 };
             // SAFETY: there are as many numbers from there on as lanes at most.
             let own = unsafe { L::load(OWN.as_ptr().add(k)) };
             let [energy, virial] = energies::<L>(c, dot(d, d).add(own));
             sums = [sums[0].add(energy), sums[1].add(virial)];
         }
         begin = end;
-        let mut lanes = [[0.0f32; WIDEST]; 2];
+        let mut lanes = [[0.0f32; WIDTH]; 2];
         for (lanes, sum) in lanes.iter_mut().zip(sums) {
-            // SAFETY: there are at most sixteen lanes.
+            // SAFETY: there are eight lanes.
             unsafe { sum.store(lanes.as_mut_ptr()) };
         }
         for (k, out) in out.iter_mut().enumerate() {

@@ -5,13 +5,14 @@
 //! farther gets new places of reference: its rows are made anew, and those of the patches it was or is near. Water at rest in a
 //! cup keeps its list while more is poured into it.
 //!
-//! Rows are those of clusters, of as many particles as there are lanes, which lie together: a row has all that any of them needs,
+//! Rows are those of clusters, of eight particles, which lie together: a row has all that any of them needs,
 //! and is read once for all of them ([`super::clusters`]). A row is made of others' particles; those of a cluster need no list.
 //!
 //! What is listed, and in which order, follows from the places of reference and the halves alone, not from when rows were made.
 
 use rayon::prelude::*;
 
+use super::clusters::WIDTH;
 use super::force::Quad;
 use super::list::{BLOCK, Rows};
 use crate::simd::{Lanes, widest};
@@ -20,6 +21,8 @@ use crate::simd::{Lanes, widest};
 pub(super) const PATCH: usize = BLOCK;
 /// Particles of a chunk, the smallest part with a box of its own.
 const CHUNK: usize = 16;
+/// A bit for each particle of a cluster.
+const OWN: u32 = (1 << WIDTH) - 1;
 /// Where no particle is, in supports: far from all, and its square is a number.
 const NOWHERE: f32 = 1e18;
 /// Rounding of ways, in supports.
@@ -317,11 +320,11 @@ fn list_in<L: Lanes>(of: &Patches, patch: usize, n: usize, rows: &mut Rows) {
     let nearby = nearby::<L>(of, patch, n);
     let at = [of.at[0].as_ptr(), of.at[1].as_ptr(), of.at[2].as_ptr()];
     let mut hit: Vec<(u32, f32)> = vec![(0, 0.0); (nearby.len() + 1) * CHUNK];
-    for i in (begin..end).step_by(L::N) {
+    for i in (begin..end).step_by(WIDTH) {
         let mut around = Bounds::NONE;
         // The last cluster is filled up with its last particle.
-        let mut points = [[L::splat(0.0); 3]; CHUNK];
-        for (k, point) in points.iter_mut().enumerate().take(L::N) {
+        let mut points = [[L::splat(0.0); 3]; WIDTH];
+        for (k, point) in points.iter_mut().enumerate() {
             let k = (i + k).min(end - 1);
             let p = [of.at[0][k], of.at[1][k], of.at[2][k]];
             around = around.and(&Bounds { low: p, high: p });
@@ -354,15 +357,17 @@ fn list_in<L: Lanes>(of: &Patches, patch: usize, n: usize, rows: &mut Rows) {
             for first in (first as usize..first as usize + CHUNK).step_by(L::N) {
                 // SAFETY: chunks are full, with places that are nowhere after the last particle.
                 let p = unsafe { load3::<L>(at, first) };
-                if first == i || gap2(p, p, &around).below(reach2) == 0 {
+                // The particles of the cluster itself are not listed.
+                let own = if (first..first + L::N).contains(&i) { OWN << (i - first) } else { 0 };
+                if own.count_ones() as usize == L::N || gap2(p, p, &around).below(reach2) == 0 {
                     continue;
                 }
                 let mut least = L::splat(f32::INFINITY);
-                for q in &points[..L::N] {
+                for q in &points {
                     let d = [q[0].sub(p[0]), q[1].sub(p[1]), q[2].sub(p[2])];
                     least = least.min(d[2].mul_add(d[2], d[1].mul_add(d[1], d[0].mul(d[0]))));
                 }
-                let near = least.below(reach2);
+                let near = least.below(reach2) & !own;
                 // SAFETY: there is room for a full vector of each.
                 unsafe { L::store_set_bits(near, first as u32, out.add(len)) };
                 len += near.count_ones() as usize;
@@ -482,7 +487,7 @@ mod tests {
                 let mut all = Vec::new();
                 whole.list_all(n, &mut all);
                 prop_assert_eq!(blocks.iter().map(|b| &b.index).collect::<Vec<_>>(), all.iter().map(|b| &b.index).collect::<Vec<_>>());
-                let width = crate::simd::width();
+                let width = WIDTH;
                 let rows = listed(&blocks, n, width);
                 prop_assert_eq!(rows.len(), n.div_ceil(width));
                 for (cluster, row) in rows.iter().enumerate() {
