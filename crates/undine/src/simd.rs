@@ -328,6 +328,25 @@ macro_rules! widest {
 }
 pub(crate) use widest;
 
+/// As [`widest`], with eight lanes whatever the processor.
+macro_rules! eight {
+    ($($path:ident)::+($($arg:ident: $kind:ty),* $(,)?)) => {{
+        #[cfg(target_arch = "x86_64")]
+        {
+            #[target_feature(enable = "avx2,fma,popcnt,bmi1,bmi2,lzcnt")]
+            fn avx2($($arg: $kind),*) {
+                $($path)::+::<$crate::simd::Avx2>($($arg),*)
+            }
+            if $crate::simd::level() >= $crate::simd::Level::Avx2 {
+                // SAFETY: this processor has the instruction set.
+                return unsafe { avx2($($arg),*) };
+            }
+        }
+        $($path)::+::<$crate::simd::Portable>($($arg),*)
+    }};
+}
+pub(crate) use eight;
+
 /// Makes the compiler read a local variable again where it is used next. In a loop with more fixed values than registers it would
 /// keep some of them in registers and its sums in memory; so it reads the fixed ones with the instructions that use them.
 #[inline(always)]
