@@ -25,6 +25,8 @@ const LIGHT_CELLS: f32 = 0.6;
 const VOLUME_LIGHT_CELLS: f32 = 0.12;
 /// Difference of neighbouring pixels (tone-mapped) that is an edge.
 const STEP: f32 = 0.14;
+/// Difference of the four pixels around one (tone-mapped) up to which it is their mean.
+const ALIKE: f32 = 0.04;
 /// Most rays of a pixel at an edge.
 const EDGE_SAMPLES: u32 = 4;
 /// Where rays of a pixel at an edge go after the first, in pixels from its middle.
@@ -90,19 +92,43 @@ fn shoot(tracer: &Tracer, eye: &Eye, options: &Options, image: &mut Image) {
     paint(image, |x, y| pixel_light(tracer, eye, x, y, most) * exposure);
 }
 
-/// One ray through the middle of each pixel, and more where neighbours differ: a volume is smooth, and what is not are
-/// the edges of walls.
+/// One ray through the middle of every other pixel, one more for those between where these differ at all, and more where neighbours differ
+/// much: a volume is smooth, and what is not are the edges of walls.
 fn shoot_edges(tracer: &Tracer, eye: &Eye, options: &Options, image: &mut Image) {
     let (width, height) = (image.width(), image.height());
     let exposure = exposure(options);
-    let mut first = vec![Vec3::ZERO; width * height];
-    first.par_chunks_mut(width).with_max_len(1).enumerate().for_each(|(y, row)| {
-        for (x, light) in row.iter_mut().enumerate() {
-            let mut random = Random::of_pixel((y as u64) << 32 | x as u64, 0);
-            *light = sample(tracer, eye, Vec2::new(x as f32 + 0.5, y as f32 + 0.5), &mut random);
+    let middle = |x: usize, y: usize| {
+        let mut random = Random::of_pixel((y as u64) << 32 | x as u64, 0);
+        sample(tracer, eye, Vec2::new(x as f32 + 0.5, y as f32 + 0.5), &mut random)
+    };
+    let seen = |light: &Vec3| tone_map(*light * exposure);
+    // Every other pixel, as the black squares of a chessboard.
+    let mut black = vec![Vec3::ZERO; width * height];
+    black.par_chunks_mut(width).with_max_len(1).enumerate().for_each(|(y, row)| {
+        for x in (y % 2..width).step_by(2) {
+            row[x] = middle(x, y);
         }
     });
-    let seen: Vec<Vec3> = first.par_iter().map(|light| tone_map(*light * exposure)).collect();
+    let shown: Vec<Vec3> = black.par_iter().map(seen).collect();
+    // The white ones between them: their mean where they agree.
+    let mut first = black.clone();
+    first.par_chunks_mut(width).with_max_len(1).enumerate().for_each(|(y, row)| {
+        for x in ((y + 1) % 2..width).step_by(2) {
+            let at = y * width + x;
+            let inside = x > 0 && x + 1 < width && y > 0 && y + 1 < height;
+            let mean = inside.then(|| [at - 1, at + 1, at - width, at + width]).filter(|around| {
+                let around = around.map(|i| shown[i]);
+                let low = around.iter().copied().fold(Vec3::INFINITY, Vec3::min);
+                let high = around.iter().copied().fold(Vec3::NEG_INFINITY, Vec3::max);
+                (high - low).max_element() < ALIKE
+            });
+            row[x] = match mean {
+                Some(around) => 0.25 * around.iter().map(|i| black[*i]).sum::<Vec3>(),
+                None => middle(x, y),
+            };
+        }
+    });
+    let seen: Vec<Vec3> = first.par_iter().map(seen).collect();
     let most = options.samples.clamp(1, EDGE_SAMPLES);
     paint(image, |x, y| {
         let at = y * width + x;

@@ -92,7 +92,8 @@ impl Sky {
 
     fn day_radiance(&self, d: Vec3) -> Vec3 {
         let up = d.y.max(0.0);
-        let mut l = HORIZON.lerp(ZENITH, up.powf(0.55));
+        // At the horizon, which all of the ground fades into, there is no power to be taken.
+        let mut l = if up > 0.0 { HORIZON.lerp(ZENITH, up.powf(0.55)) } else { HORIZON };
         let cos = d.dot(self.sun).max(0.0);
         l += Vec3::new(1.0, 0.86, 0.62) * (0.10 * cos.powi(10) + 0.9 * cos.powi(90));
         if up > 0.01 {
