@@ -1,7 +1,7 @@
 //! Keeps a second thread awake through a short step.
 //!
-//! Threads of the pool go to sleep between two loops of a step. Waking them each time made ten seconds of ten thousand particles
-//! take 16.1 s instead of 15.
+//! Threads of the pool go to sleep between two loops of a step. Waking them each time made ten seconds of ten thousand particles of
+//! `lennard-jones` take 16.1 s instead of 15; a dam break of `mac` on 64 × 32 × 32 cells some percent longer.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
