@@ -14,6 +14,7 @@
 // An axis numbers several arrays at once.
 #![allow(clippy::needless_range_loop)]
 
+mod beyond;
 mod bodies;
 mod collect;
 pub mod convect;
@@ -74,8 +75,6 @@ const WAVES: f64 = 0.5;
 const LEAST_MASS: f32 = 1e-5;
 /// How near a marker's middle gets to a wall, × marker spacing; at the start it is half.
 const MARGIN: f64 = 0.4;
-/// Layers of faces above the surface that gain what the liquid gains.
-const ABOVE: usize = 2;
 /// Length of the trial step that finds the pressure at the start, s: any will do.
 const TRIAL: f64 = 1e-3;
 
@@ -307,62 +306,6 @@ impl Mac {
             viscosity.explicit(&thick, u, dt);
         } else {
             viscosity.implicit(&thick, u, dt);
-        }
-    }
-
-    /// What the step gained, and velocities in air and walls.
-    ///
-    /// Markers just above the surface are not in free fall: they gain what the liquid beside them gains. In the air farther
-    /// off they fly.
-    fn complete(&mut self, cuts: &Cuts) {
-        let layers = self.layers();
-        let Mac { layout, liquid, u, before, known, fringe, gain, deposit, convection, .. } = self;
-        known.find(layout, cuts, |a, first, row| Known::beside(liquid, layout, a, first, row));
-        each_plane(layout, gain, |a, at, gain| {
-            for ((g, u), before) in gain.iter_mut().zip(&u[a][at..]).zip(&before[a][at..]) {
-                *g = u - before;
-            }
-        });
-        fringe.find(layout, known, ABOVE);
-        fringe.fill(layout, gain, ABOVE);
-        let (faces, cells) = (&deposit.faces, &deposit.cells);
-        let carried = *convection != Convection::SemiLagrangian;
-        // Beside markers.
-        let holds = |a: usize, first: usize, row: &mut [bool]| {
-            if carried {
-                for (k, face) in row.iter_mut().zip(&faces[a][first..]) {
-                    *k |= face[1] > LEAST_MASS;
-                }
-            } else {
-                let (low, high) = (&cells[first - layout.stride[a]..], &cells[first..]);
-                for ((k, low), high) in row.iter_mut().zip(low).zip(high) {
-                    *k |= (*low > 0.0) | (*high > 0.0);
-                }
-            }
-        };
-        each_plane(layout, u, |a, at, u| {
-            if at < layout.stride[a] {
-                return;
-            }
-            let mut held = vec![false; u.len()];
-            holds(a, at, &mut held);
-            let (known, open) = (&known.0[a][at..], &cuts.open[a][at..]);
-            let (before, gain) = (&before[a][at..], &gain[a][at..]);
-            for i in 0..u.len() {
-                if held[i] & !known[i] & (open[i] > 0.0) {
-                    u[i] = before[i] + gain[i];
-                }
-            }
-        });
-        known.find(layout, cuts, |a, first, row| {
-            Known::beside(liquid, layout, a, first, row);
-            holds(a, first, row);
-        });
-        fringe.find(layout, known, layers);
-        complete(layout, cuts, fringe, u, layers);
-        if *convection == Convection::Flip {
-            // Markers see the old and the new field at the same places.
-            complete(layout, cuts, fringe, before, 2);
         }
     }
 
