@@ -186,7 +186,11 @@ impl Order {
     pub fn apply(&mut self, markers: &mut Markers) {
         permute(&self.order, &mut markers.x, &mut self.vector);
         permute(&self.order, &mut markers.id, &mut self.key);
-        permute(&self.order, &mut markers.fluid, &mut self.byte);
+        let first = markers.fluid.first().copied().unwrap_or(0);
+        // Of one fluid there is nothing to put in order.
+        if markers.fluid.iter().fold(0, |any, fluid| any | (fluid ^ first)) != 0 {
+            permute(&self.order, &mut markers.fluid, &mut self.byte);
+        }
         if markers.has_weight {
             permute(&self.order, &mut markers.weight, &mut self.scalar);
         }

@@ -91,33 +91,46 @@ impl Part {
         order.start[self.rows.start * nx] as usize..order.start[self.rows.end * nx] as usize
     }
 
-    /// Numbers of the points of a lattice along y and z in and around those of the rows that `has` holds for (of y, z), by
-    /// so many cells.
-    pub fn points(
+    /// The cells along x, and the numbers of the points of a lattice along y and z, in and around those of its markers by so many
+    /// cells.
+    fn points(
         &self,
         layout: &Layout,
-        around: [usize; 2],
-        has: impl Fn(usize) -> bool,
-    ) -> [Range<isize>; 2] {
-        let ny = layout.n[1];
-        let (mut low, mut high) = ([usize::MAX; 2], [0; 2]);
-        for r in self.rows.clone().filter(|r| has(*r)) {
-            for (b, c) in [r % ny, r / ny].into_iter().enumerate() {
-                low[b] = low[b].min(c);
-                high[b] = high[b].max(c + 1);
+        order: &Order,
+        around: [usize; 3],
+    ) -> (Range<usize>, [Range<isize>; 2]) {
+        let [nx, ny, _] = layout.n;
+        let (mut low, mut high) = ([usize::MAX; 3], [0; 3]);
+        for r in self.rows.clone() {
+            let starts = &order.start[r * nx..=(r + 1) * nx];
+            let (first, end) = (starts[0], starts[nx]);
+            if first == end {
+                continue;
+            }
+            // Those before the first and behind the last that have any.
+            let x = starts.partition_point(|s| *s == first) - 1..starts.partition_point(|s| *s < end);
+            for (b, c) in [x, r % ny..r % ny + 1, r / ny..r / ny + 1].into_iter().enumerate() {
+                low[b] = low[b].min(c.start);
+                high[b] = high[b].max(c.end);
             }
         }
-        std::array::from_fn(|b| {
-            2 * (low[b] as isize - around[b] as isize)..2 * (high[b] + around[b]) as isize + 1
-        })
+        // What wraps around along x may come out at the other end.
+        let x = if layout.periodic[0] {
+            0..nx
+        } else {
+            low[0].saturating_sub(around[0])..(high[0] + around[0]).min(nx)
+        };
+        let numbers =
+            |b: usize| 2 * (low[b] as isize - around[b] as isize)..2 * (high[b] + around[b]) as isize + 1;
+        (x, [numbers(1), numbers(2)])
     }
 }
 
 /// How far markers get in a step.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reach {
-    /// Cells that the middle of a way is away from its start at most, along y and z.
-    pub middle: [usize; 2],
+    /// Cells that the middle of a way is away from its start at most, along each axis.
+    pub middle: [usize; 3],
     /// Markers of cells whose corners are farther from bodies than this, m, do not touch them.
     pub near: f32,
     /// Farthest way along an axis, cells.
@@ -202,7 +215,7 @@ impl Flow<'_> {
         let fastest = self.drift.iter().map(|u| most(u)).fold(0.0, f32::max);
         let way = self.dt as f32 * fastest;
         Reach {
-            middle: [cells(1), cells(2)],
+            middle: [cells(0), cells(1), cells(2)],
             near: near_body(self.layout, way),
             most: way / self.layout.shortest() as f32,
         }
@@ -210,16 +223,14 @@ impl Flow<'_> {
 
     fn carry_part(&self, fields: &mut Fields, carried: Carried, order: &Order, reach: Reach) -> Moved {
         let layout = self.layout;
-        let nx = layout.n[0];
-        let has = |r: usize| order.start[r * nx] < order.start[(r + 1) * nx];
         let part = Part { rows: carried.rows.clone() };
-        let [y, z] = part.points(layout, [0; 2], has);
-        fields.u.take(layout, self.u, y.clone(), z.clone());
+        let (x, [y, z]) = part.points(layout, order, [0; 3]);
+        fields.u.take(layout, self.u, x.clone(), y.clone(), z.clone());
         if self.convection == Convection::Flip {
-            fields.before.take(layout, self.before, y, z);
+            fields.before.take(layout, self.before, x, y, z);
         }
-        let [y, z] = part.points(layout, reach.middle, has);
-        fields.drift.take(layout, self.drift, y, z);
+        let (x, [y, z]) = part.points(layout, order, reach.middle);
+        fields.drift.take(layout, self.drift, x, y, z);
         #[cfg(target_arch = "x86_64")]
         if fields.u.is_wide() && fields.drift.is_wide() {
             // SAFETY: the processor has the features.
@@ -247,7 +258,7 @@ impl Flow<'_> {
         let (u, drift) = (R::new(&fields.u), R::new(&fields.drift));
         let before = if self.convection == Convection::Flip { R::new(&fields.before) } else { u };
         let h = Vec4::new(layout.h[0] as f32, layout.h[1] as f32, layout.h[2] as f32, 1.0);
-        let scale = self.dt as f32 / h;
+        let (scale, per_h) = (self.dt as f32 / h, 1.0 / h);
         let [low, high] = self.free();
         let [nx, ny, _] = layout.n;
         let first = order.start[rows.start * nx];
@@ -280,7 +291,7 @@ impl Flow<'_> {
                         here
                     }
                 };
-                fastest = fastest.max(load(&velocity[k]).abs() / h);
+                fastest = fastest.max(load(&velocity[k]).abs() * per_h);
                 // Second order: the velocity half-way.
                 let mut middle = at + 0.5 * scale * here;
                 if layout.periodic[0] {

@@ -6,6 +6,7 @@
 use rayon::prelude::*;
 
 use super::cuts::Cuts;
+use super::each_plane;
 use super::extrapolate::{cover, pad};
 use super::fringe::Fringe;
 use super::layout::Layout;
@@ -80,12 +81,12 @@ impl Even {
 
     /// Makes of displacements the velocities that move markers during `dt`, s: `u` and what evens them out.
     pub fn add(&mut self, layout: &Layout, u: &Faces, dt: f64) {
-        for (a, (shift, u)) in self.shift.iter_mut().zip(u).enumerate() {
+        each_plane(layout, &mut self.shift, |a, at, shift| {
             let (most, rate) = (NUDGE * layout.h[a] as f32, (1.0 / dt) as f32);
-            shift.par_iter_mut().zip(u).with_min_len(4096).for_each(|(shift, u)| {
+            for (shift, u) in shift.iter_mut().zip(&u[a][at..]) {
                 *shift = u + rate * shift.clamp(-most, most);
-            });
-        }
+            }
+        });
     }
 }
 

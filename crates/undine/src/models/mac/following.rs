@@ -1,19 +1,21 @@
 //! When markers that only follow are moved.
 //!
 //! Nothing asks where they are between frames, but they are most of the markers. So the way that the flow would have taken them is
-//! summed up over steps, and they go it at once: when it may be as long as that of one step (`COURANT`), and at a frame.
+//! summed up over steps, and they go it at once: when it may be longer than [`MOST`], and at a frame.
 
 use rayon::prelude::*;
 
+use super::Mac;
 use super::convect::Flow;
 use super::cuts::Cuts;
 use super::population::keep_inside;
 use super::tracers::{Sight, Tracers};
 use super::transfer::Faces;
-use super::{COURANT, Mac};
 use crate::models::Around;
 use crate::state::markers::Markers;
 
+/// Farthest that they go at once unless a step does, cells. Within that the mean velocity of some steps is as good as each of theirs.
+const MOST: f64 = 2.0;
 /// Values of a field that a thread takes at a time.
 const SOME: usize = 8192;
 
@@ -78,7 +80,7 @@ impl Mac {
         let at_once = self.arrives || !tracers.may_wait || around.walls.moves();
         let owes = tracers.owed.time > 0.0;
         // The steps to come are taken to be as long.
-        let last = at_once || tracers.owed.way + 2.0 * way > COURANT;
+        let last = at_once || tracers.owed.way + 2.0 * way > MOST;
         if owes || !last {
             tracers.owed.add(&flow, &self.deposit.cells, way);
         }

@@ -9,11 +9,12 @@ pub(super) mod wide;
 
 use std::ops::Range;
 
-use glam::Vec4;
+use glam::{Mat4, Vec4};
 use rayon::prelude::*;
 
 use super::layout::Layout;
 use super::transfer::{Faces, floor};
+use crate::simd::widest;
 
 /// Points half a cell apart: number i along an axis of the grid lies i/2 cells from its lowest corner. A lattice may hold a part of
 /// them, so that it stays small beside the grid and in the cache.
@@ -39,26 +40,26 @@ pub(super) fn beside(i: usize, face: bool) -> [usize; 2] {
 }
 
 impl Lattice {
-    /// Takes over a field on faces, which are padded, for the points with these numbers along y and z, as far as there are
-    /// such.
-    pub fn take(&mut self, layout: &Layout, u: &Faces, y: Range<isize>, z: Range<isize>) {
+    /// Takes over a field on faces, which are padded, for the points of these cells along x and those with these numbers along y
+    /// and z, as far as there are such.
+    pub fn take(&mut self, layout: &Layout, u: &Faces, x: Range<usize>, y: Range<isize>, z: Range<isize>) {
         let held = |range: Range<isize>, b: usize| {
             let all = if layout.periodic[b] { range.clone() } else { 0..2 * layout.n[b] as isize + 1 };
             range.start.max(all.start)..range.end.min(all.end)
         };
         let (y, z) = (held(y, 1), held(z, 2));
-        assert!(y.len() > 1 && z.len() > 1, "a lattice holds at least a cell");
-        self.dims = [2 * layout.n[0] + 1, y.len(), z.len()];
-        self.first = [0, y.start, z.start];
+        assert!(!x.is_empty() && y.len() > 1 && z.len() > 1, "a lattice holds at least a cell");
+        self.dims = [2 * x.len() + 1, y.len(), z.len()];
+        self.first = [2 * x.start as isize, y.start, z.start];
         self.nodes.resize(self.dims.iter().product(), Vec4::ZERO);
         let number = |i: isize, b: usize| {
             i.rem_euclid(2 * layout.n[b] as isize + isize::from(!layout.periodic[b])) as usize
         };
-        let mut spare = vec![0.0; 3 * layout.dims[0]];
+        let mut spare = Spare::new(layout);
         let mut rows = self.nodes.chunks_exact_mut(self.dims[0]);
         for k in z {
             for (j, row) in y.clone().zip(&mut rows) {
-                fill_row(layout, u, number(j, 1), number(k, 2), &mut spare, row);
+                fill_row(layout, u, [x.start, number(j, 1), number(k, 2)], &mut spare, row);
             }
         }
     }
@@ -67,11 +68,11 @@ impl Lattice {
     pub fn take_all(&mut self, layout: &Layout, u: &Faces, cells: Option<&[f32]>) {
         let [nx, ny, _] = layout.n.map(|n| 2 * n + 1);
         self.all(layout).par_chunks_mut(nx * ny).enumerate().for_each(|(k, plane)| {
-            let mut spare = vec![0.0; 3 * layout.dims[0]];
+            let mut spare = Spare::new(layout);
             for (j, row) in plane.chunks_exact_mut(nx).enumerate() {
-                fill_row(layout, u, j, k, &mut spare, row);
+                fill_row(layout, u, [0, j, k], &mut spare, row);
                 if let Some(cells) = cells {
-                    fill_fourth(layout, cells, j, k, &mut spare, row);
+                    fill_fourth(layout, cells, j, k, &mut spare.0[0], row);
                 }
             }
         });
@@ -97,6 +98,7 @@ impl Lattice {
     /// The point with these numbers in the grid.
     #[inline(always)]
     pub fn point(&self, i: usize, j: isize, k: isize) -> Vec4 {
+        let i = i - self.first[0] as usize;
         let (j, k) = ((j - self.first[1]) as usize, (k - self.first[2]) as usize);
         self.nodes[i + self.dims[0] * (j + self.dims[1] * k)]
     }
@@ -104,16 +106,36 @@ impl Lattice {
     /// The numbers of the first point.
     #[inline(always)]
     fn origin(&self) -> Vec4 {
-        Vec4::new(0.0, self.first[1] as f32, self.first[2] as f32, 0.0)
+        Vec4::new(self.first[0] as f32, self.first[1] as f32, self.first[2] as f32, 0.0)
     }
 }
 
-fn fill_row(layout: &Layout, u: &Faces, j: usize, k: usize, spare: &mut [f32], out: &mut [Vec4]) {
+/// Room for a row of each component.
+struct Spare([Vec<f32>; 3]);
+
+impl Spare {
+    fn new(layout: &Layout) -> Self {
+        Spare(std::array::from_fn(|_| vec![0.0; layout.dims[0]]))
+    }
+}
+
+/// Fills a row of points from that of a cell on, whose number along x is given, and those of the row along y and z.
+fn fill_row(layout: &Layout, u: &Faces, at: [usize; 3], spare: &mut Spare, out: &mut [Vec4]) {
+    widest!(fill_row_in(layout: &Layout, u: &Faces, at: [usize; 3], spare: &mut Spare, out: &mut [Vec4]));
+}
+
+#[inline(always)]
+#[allow(clippy::extra_unused_type_parameters)] // entered through `widest!`, for its instructions
+fn fill_row_in<L>(layout: &Layout, u: &Faces, at: [usize; 3], spare: &mut Spare, out: &mut [Vec4]) {
     let [_, sy, sz] = layout.stride;
-    let width = layout.dims[0];
-    for (a, mean) in spare.chunks_exact_mut(width).enumerate() {
+    let [first, j, k] = at;
+    let n = out.len() / 2;
+    // One more to either side.
+    let width = n + 2;
+    for (a, mean) in spare.0.iter_mut().enumerate() {
+        let mean = &mut mean[..width];
         let ([y0, y1], [z0, z1]) = (beside(j, a == 1), beside(k, a == 2));
-        let row = |y: usize, z: usize| &u[a][y * sy + z * sz..][..width];
+        let row = |y: usize, z: usize| &u[a][first + y * sy + z * sz..][..width];
         if y0 == y1 && z0 == z1 {
             mean.copy_from_slice(row(y0, z0));
         } else if y0 == y1 || z0 == z1 {
@@ -128,15 +150,30 @@ fn fill_row(layout: &Layout, u: &Faces, j: usize, k: usize, spare: &mut [f32], o
             }
         }
     }
-    let n = layout.n[0];
-    let (x, rest) = spare.split_at(width);
-    let (y, z) = rest.split_at(width);
-    let (x, y, z) = (&x[..n + 2], &y[..n + 2], &z[..n + 2]);
-    // Points of even number lie on faces across x, the others in the middle of cells.
+    let [x, y, z] = spare.0.each_ref().map(|row| &row[..width]);
+    // Points of even number lie on faces across x, the others in the middle of cells. Four cells at a time.
+    let fours = n / 4;
+    for (i, out) in out.as_chunks_mut::<8>().0.iter_mut().enumerate().take(fours) {
+        let i = 4 * i;
+        let of = |row: &[f32], i: usize| Vec4::from_slice(&row[i..i + 4]);
+        let mean = |row: &[f32], i: usize| 0.5 * (of(row, i) + of(row, i + 1));
+        let even = Mat4::from_cols(of(x, i + 1), mean(y, i), mean(z, i), Vec4::ZERO).transpose();
+        let odd = Mat4::from_cols(mean(x, i + 1), of(y, i + 1), of(z, i + 1), Vec4::ZERO).transpose();
+        *out = [
+            even.x_axis,
+            odd.x_axis,
+            even.y_axis,
+            odd.y_axis,
+            even.z_axis,
+            odd.z_axis,
+            even.w_axis,
+            odd.w_axis,
+        ];
+    }
     let on_face = |i: usize| Vec4::new(x[i + 1], 0.5 * (y[i] + y[i + 1]), 0.5 * (z[i] + z[i + 1]), 0.0);
-    for (i, pair) in out.chunks_exact_mut(2).enumerate() {
-        pair[0] = on_face(i);
-        pair[1] = Vec4::new(0.5 * (x[i + 1] + x[i + 2]), y[i + 1], z[i + 1], 0.0);
+    for i in 4 * fours..n {
+        out[2 * i] = on_face(i);
+        out[2 * i + 1] = Vec4::new(0.5 * (x[i + 1] + x[i + 2]), y[i + 1], z[i + 1], 0.0);
     }
     out[2 * n] = on_face(n);
 }
@@ -254,11 +291,11 @@ mod tests {
         let mut u: Faces = std::array::from_fn(|_| (0..layout.len()).map(|_| random() - 0.5).collect());
         u.iter_mut().for_each(|u| layout.wrap(u));
         let (mut whole, mut part) = (Lattice::default(), Lattice::default());
-        whole.take(&layout, &u, 0..9, 0..9);
-        part.take(&layout, &u, -4..2, 5..13);
+        whole.take(&layout, &u, 0..5, 0..9, 0..9);
+        part.take(&layout, &u, 1..5, -4..2, 5..13);
         let read = Plain::new(&whole);
         for _ in 0..200 {
-            let x = Vec4::new(5.0 * random(), -2.0 + 2.5 * random(), 2.5 + 3.5 * random(), 0.0);
+            let x = Vec4::new(1.0 + 4.0 * random(), -2.0 + 2.5 * random(), 2.5 + 3.5 * random(), 0.0);
             let wrapped = Vec4::new(x.x, x.y.rem_euclid(4.0), x.z.rem_euclid(4.0), 0.0);
             assert!(Plain::new(&part).at(x).abs_diff_eq(read.at(wrapped), 1e-5), "{x}");
         }
@@ -290,7 +327,7 @@ mod tests {
         let mut random = random(1);
         let u: Faces = std::array::from_fn(|_| (0..layout.len()).map(|_| random() - 0.5).collect());
         let mut lattice = Lattice::default();
-        lattice.take(&layout, &u, -3..99, -3..99);
+        lattice.take(&layout, &u, 0..5, -3..99, -3..99);
         let read = read(&lattice);
         let mut places: Vec<[f32; 3]> =
             (0..2000).map(|_| std::array::from_fn(|a| layout.n[a] as f32 * random())).collect();

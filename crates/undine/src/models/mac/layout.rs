@@ -149,7 +149,8 @@ impl Layout {
 
     /// Calls `visit` with the number, less that of the layer's first, of each cell of a layer across axis `b`.
     pub fn each_of_layer(&self, b: usize, mut visit: impl FnMut(usize)) {
-        let (c, d) = ((b + 1) % 3, (b + 2) % 3);
+        // Along x first where that is within the layer: what lies side by side is visited so.
+        let (c, d) = [(1, 2), (0, 2), (0, 1)][b];
         for k in 0..self.dims[d] {
             for j in 0..self.dims[c] {
                 visit(j * self.stride[c] + k * self.stride[d]);

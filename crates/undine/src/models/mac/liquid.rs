@@ -30,7 +30,10 @@ pub struct Liquid {
 #[inline(always)]
 pub(super) fn depth_of(fill: f32) -> f32 {
     let c = fill.clamp(0.0, 1.0);
-    if c >= 0.5 { 1.0 - (2.0 - 2.0 * c).sqrt() } else { (2.0 * c).sqrt() - 1.0 }
+    let is_deep = c >= 0.5;
+    // One root for both, without a branch: loops over cells become vectors.
+    let s = (if is_deep { 2.0 - 2.0 * c } else { 2.0 * c }).sqrt() - 1.0;
+    if is_deep { -s } else { s }
 }
 
 impl Liquid {

@@ -134,7 +134,7 @@ impl Tracers {
     fn find_shift(&mut self, flow: &Flow, sight: Sight, reach: Reach) {
         let layout = flow.layout;
         let [nx, ny, _] = layout.n.map(|n| 2 * n + 1);
-        let [around_y, around_z] = reach.middle.map(|r| 2 * r as isize);
+        let [_, around_y, around_z] = reach.middle.map(|r| 2 * r as isize);
         let points = self.shift.all(layout);
         points.par_chunks_mut(PLANES * nx * ny).enumerate().for_each_init(
             Lattice::default,
@@ -155,6 +155,7 @@ impl Tracers {
                 drift.take(
                     layout,
                     flow.drift,
+                    0..layout.n[0],
                     wet.start as isize - 1 - around_y..wet.end as isize + 1 + around_y,
                     first as isize - 1 - around_z..end as isize + 1 + around_z,
                 );

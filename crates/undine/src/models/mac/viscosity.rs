@@ -4,11 +4,13 @@
 use rayon::prelude::*;
 
 use super::cuts::{Behind, Cuts};
+use super::each_plane;
 use super::extrapolate::Known;
 use super::layout::Layout;
 use super::liquid::Liquid;
 use super::poisson::{Poisson, System};
 use super::transfer::Faces;
+use crate::simd::widest;
 
 /// Share of the explicit limit h²/(2·3ν) that is used.
 const SAFE: f64 = 0.8;
@@ -17,7 +19,9 @@ const SAFE: f64 = 0.8;
 #[derive(Default)]
 pub struct Viscosity {
     systems: Option<Box<[Implicit; 3]>>,
-    next: Vec<f32>,
+    next: Faces,
+    /// 1 for faces that have a velocity and are not behind walls.
+    is_face: [Vec<u8>; 3],
     /// Iterations of the last implicit step, all components together.
     pub iterations: usize,
 }
@@ -129,14 +133,6 @@ impl Thick<'_> {
         }
     }
 
-    /// Whether a face, of the domain, is amid others of the only fluid.
-    #[inline(always)]
-    fn is_plain(&self, a: usize, i: usize) -> bool {
-        let (known, behind) = (&self.known.0[a], &self.cuts.behind[a]);
-        let is_face = |j: usize| known.get(j) == Some(&true) && behind[j] == Behind::Open;
-        self.liquid.mixture.is_empty() && self.layout.stride.iter().all(|s| is_face(i - s) && is_face(i + s))
-    }
-
     /// Whether viscosity acts on a face: it has a velocity, and liquid beside it.
     #[inline(always)]
     fn acts(&self, a: usize, i: usize) -> bool {
@@ -145,56 +141,150 @@ impl Thick<'_> {
             && self.cuts.behind[a][i] == Behind::Open
             && (self.liquid.wet[i] || below.is_some_and(|i| self.liquid.wet[i]))
     }
+
+    /// Adds what viscosity gives to a plane of faces, from number `at` on, in `dt`, s.
+    fn pull(&self, a: usize, at: usize, old: &[f32], is_face: &[u8], dt: f32, next: &mut [f32]) {
+        let layout = self.layout;
+        let rows = layout.face_rows(a);
+        let plane = at / layout.plane();
+        if plane == 0 || plane > rows[2] {
+            return;
+        }
+        let per_area = layout.h.map(|h| dt * self.nu / (h * h) as f32);
+        let mut kind = vec![0; rows[0]];
+        for y in 0..rows[1] {
+            let first = layout.at([0, y, plane - 1]);
+            let wet = |at: usize| &self.liquid.wet[at..at + rows[0]];
+            let wet = [wet(first), wet(first - layout.stride[a])];
+            if !wet[0].contains(&true) && !wet[1].contains(&true) {
+                continue;
+            }
+            find_kinds(is_face, first, layout.stride, wet, &mut kind);
+            // Of several fluids none is plain, and behind the last plane there are no faces.
+            let is_plain = self.liquid.mixture.is_empty() && first + rows[0] + layout.stride[2] <= old.len();
+            let next = &mut next[first - at..][..rows[0]];
+            if is_plain {
+                pull_plain(old, first, layout.stride, per_area, &kind, next);
+            }
+            let rest = if is_plain { AT_EDGE..=AT_EDGE } else { AT_EDGE..=AMID };
+            for (x, next) in next.iter_mut().enumerate().filter(|(x, _)| rest.contains(&kind[*x])) {
+                let i = first + x;
+                let mut sum = 0.0;
+                for b in 0..3 {
+                    let s = layout.stride[b];
+                    for j in [i - s, i + s] {
+                        sum += match self.link(a, b, i, j) {
+                            Link::Free => 0.0,
+                            Link::Face(k) => k * (old[j] - old[i]),
+                            Link::Wall(k, v) => k * (v - old[i]),
+                        };
+                    }
+                }
+                *next += dt * sum;
+            }
+        }
+    }
+}
+
+/// What viscosity does to a face: nothing, something at an edge of the liquid, or what it does amid other faces.
+const NOT: u8 = 0;
+const AT_EDGE: u8 = 1;
+const AMID: u8 = 2;
+
+/// Finds which faces of a row are what, given which cells on either side are wet. Chooses the instruction set.
+fn find_kinds(is_face: &[u8], first: usize, stride: [usize; 3], wet: [&[bool]; 2], kind: &mut [u8]) {
+    widest!(find_kinds_in(is_face: &[u8], first: usize, stride: [usize; 3], wet: [&[bool]; 2], kind: &mut [u8]));
+}
+
+#[inline(always)]
+#[allow(clippy::extra_unused_type_parameters)] // entered through `widest!`, for its instructions
+fn find_kinds_in<L>(is_face: &[u8], first: usize, stride: [usize; 3], wet: [&[bool]; 2], kind: &mut [u8]) {
+    let n = kind.len();
+    let of = |at: usize| &is_face[at..at + n];
+    let [sx, sy, sz] = stride;
+    let (here, left, right) = (of(first), of(first - sx), of(first + sx));
+    let (below, above) = (of(first - sy), of(first + sy));
+    let (before, behind) = (of(first - sz), of(first + sz));
+    let [high, low] = wet.map(|w| &w[..n]);
+    for i in 0..n {
+        let amid = left[i] & right[i] & below[i] & above[i] & before[i] & behind[i];
+        let acts = here[i] & (u8::from(high[i]) | u8::from(low[i]));
+        kind[i] = acts + (acts & amid);
+    }
+    debug_assert!([NOT, AT_EDGE, AMID] == [0, 1, 2]);
+}
+
+/// Adds to the faces of a row that are amid others what these do. Chooses the instruction set.
+fn pull_plain(
+    old: &[f32],
+    first: usize,
+    stride: [usize; 3],
+    per_area: [f32; 3],
+    kind: &[u8],
+    next: &mut [f32],
+) {
+    widest!(pull_plain_in(
+        old: &[f32],
+        first: usize,
+        stride: [usize; 3],
+        per_area: [f32; 3],
+        kind: &[u8],
+        next: &mut [f32],
+    ));
+}
+
+#[inline(always)]
+#[allow(clippy::extra_unused_type_parameters)] // entered through `widest!`, for its instructions
+fn pull_plain_in<L>(
+    old: &[f32],
+    first: usize,
+    stride: [usize; 3],
+    per_area: [f32; 3],
+    kind: &[u8],
+    next: &mut [f32],
+) {
+    let n = next.len();
+    let of = |at: usize| &old[at..at + n];
+    let [sx, sy, sz] = stride;
+    let (here, kind) = (of(first), &kind[..n]);
+    let (left, right) = (of(first - sx), of(first + sx));
+    let (below, above) = (of(first - sy), of(first + sy));
+    let (before, behind) = (of(first - sz), of(first + sz));
+    for i in 0..n {
+        let u = here[i];
+        let sum = per_area[0] * ((left[i] - u) + (right[i] - u))
+            + per_area[1] * ((below[i] - u) + (above[i] - u))
+            + per_area[2] * ((before[i] - u) + (behind[i] - u));
+        next[i] += if kind[i] == AMID { sum } else { 0.0 };
+    }
 }
 
 impl Viscosity {
     /// A step that is stable up to [`explicit_limit`].
     pub fn explicit(&mut self, thick: &Thick, u: &mut Faces, dt: f64) {
         let layout = thick.layout;
-        let per_area = layout.h.map(|h| thick.nu / (h * h) as f32);
-        for a in 0..3 {
-            let rows = layout.face_rows(a);
-            self.next.clone_from(&u[a]);
-            let old = &u[a];
-            self.next.par_chunks_mut(layout.plane()).enumerate().skip(1).take(rows[2]).for_each(
-                |(plane, next)| {
-                    for y in 0..rows[1] {
-                        let first = layout.at([0, y, plane - 1]);
-                        let wet = |at: usize| thick.liquid.wet[at..at + rows[0]].contains(&true);
-                        if !wet(first) && !wet(first - layout.stride[a]) {
-                            continue;
-                        }
-                        for i in first..first + rows[0] {
-                            if !thick.acts(a, i) {
-                                continue;
-                            }
-                            let mut sum = 0.0;
-                            if thick.is_plain(a, i) {
-                                for b in 0..3 {
-                                    let s = layout.stride[b];
-                                    sum += per_area[b] * ((old[i - s] - old[i]) + (old[i + s] - old[i]));
-                                }
-                                next[i - plane * layout.plane()] += dt as f32 * sum;
-                                continue;
-                            }
-                            for b in 0..3 {
-                                let s = layout.stride[b];
-                                for j in [i - s, i + s] {
-                                    sum += match thick.link(a, b, i, j) {
-                                        Link::Free => 0.0,
-                                        Link::Face(k) => k * (old[j] - old[i]),
-                                        Link::Wall(k, v) => k * (v - old[i]),
-                                    };
-                                }
-                            }
-                            next[i - plane * layout.plane()] += dt as f32 * sum;
-                        }
-                    }
-                },
-            );
-            std::mem::swap(&mut self.next, &mut u[a]);
-            layout.wrap(&mut u[a]);
+        let plane = layout.plane();
+        let Viscosity { next, is_face, .. } = self;
+        for is_face in &mut *is_face {
+            // Behind the last plane there is none.
+            is_face.resize(layout.len() + plane, 0);
         }
+        each_plane(layout, is_face, |a, at, is_face| {
+            let known = thick.known.0[a].get(at..).unwrap_or_default();
+            for ((is, known), behind) in
+                is_face.iter_mut().zip(known).zip(&thick.cuts.behind[a][at.min(layout.len())..])
+            {
+                *is = u8::from(*known & (*behind == Behind::Open));
+            }
+        });
+        next.iter_mut().zip(&*u).for_each(|(next, u)| next.resize(u.len(), 0.0));
+        let (old, is_face) = (&*u, &*is_face);
+        each_plane(layout, next, |a, at, next| {
+            next.copy_from_slice(&old[a][at..at + next.len()]);
+            thick.pull(a, at, &old[a], &is_face[a], dt as f32, next);
+        });
+        std::mem::swap(next, u);
+        u.iter_mut().for_each(|u| layout.wrap(u));
     }
 
     /// A step of any length: u - Δt ∇·(ν∇u) = u*, solved for each component.
