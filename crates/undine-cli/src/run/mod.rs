@@ -8,6 +8,7 @@ mod progress;
 mod session;
 mod stop;
 mod summary;
+mod worker;
 
 use std::time::Instant;
 

@@ -1,9 +1,15 @@
 //! What a run writes of each frame: particles, surface, picture.
+//!
+//! The files of a frame are written while the next is computed; there is never more than one frame that waits to be written.
+//! Another thread makes sure that they are on the disk: it took 175 ms for 25 frames of 4.7 MB when a checkpoint did so.
 
+use std::fs::File;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result};
+use undine::atomic::OutputError;
 use undine::export::{Format, RunExports, Stage};
 use undine::frame::Frame;
 use undine::models::Passes;
@@ -14,6 +20,8 @@ use undine::surface::{self, Options, Surface};
 use crate::args::{Formats, RunArgs};
 use crate::failure::Usage;
 use crate::picture::{Painter, Size};
+
+use super::worker::Worker;
 
 /// What is to be written of each frame. A checkpoint keeps it as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,43 +104,87 @@ impl FromStr for Wanted {
 /// The files of a run in progress.
 pub struct Outputs {
     wanted: Wanted,
-    exports: RunExports,
+    folder: Arc<RunFolder>,
+    exports: Arc<Mutex<RunExports>>,
     surface: Options,
     passes: Passes,
+    writer: Worker,
+    /// Makes files outlive a power cut, in the order they were written.
+    keeper: Arc<Worker>,
 }
 
 impl Outputs {
     /// Opens them; the frames before `next` are there.
-    pub fn open(folder: &RunFolder, wanted: &Wanted, scene: &Scene, next: u64) -> Result<Self> {
+    pub fn open(folder: &Arc<RunFolder>, wanted: &Wanted, scene: &Scene, next: u64) -> Result<Self> {
         let exports = RunExports::open(folder, &wanted.formats.0, Stage::new(scene), next)?;
-        let surface = Options::of_scene(scene);
-        Ok(Outputs { wanted: wanted.clone(), exports, surface, passes: Passes::default() })
+        Ok(Outputs {
+            wanted: wanted.clone(),
+            folder: folder.clone(),
+            exports: Arc::new(Mutex::new(exports)),
+            surface: Options::of_scene(scene),
+            passes: Passes::default(),
+            writer: Worker::new("writer")?,
+            keeper: Arc::new(Worker::new("keeper")?),
+        })
     }
 
-    /// Seconds spent on them.
+    /// Seconds that the run spent on them; while files are written it goes on.
     pub fn passes(&self) -> &Passes {
         &self.passes
     }
 
-    /// Writes a frame; returns its files.
-    pub fn write(&mut self, folder: &RunFolder, scene: &Scene, frame: &Frame) -> Result<Vec<PathBuf>> {
+    /// Writes a frame, the files of which may follow later.
+    pub fn write(&mut self, scene: &Scene, frame: &Arc<Frame>) -> Result<()> {
         let pictures = self.wanted.pictures.filter(|p| frame.index.is_multiple_of(p.every));
         let painter = pictures.map(|p| Painter::of_scene(scene, p.size));
         let surface = if self.wanted.surface || painter.as_ref().is_some_and(Painter::needs_surface) {
-            Some(self.build(frame)?)
+            Some(Arc::new(self.build(frame)?))
         } else {
             None
         };
-        let Outputs { wanted, exports, passes, .. } = self;
-        let written = surface.as_ref().filter(|_| wanted.surface);
-        let mut files = passes.time("files", || exports.write(folder, frame, written))?;
+        let (exports, folder, shown) = (self.exports.clone(), self.folder.clone(), frame.clone());
+        let written = surface.clone().filter(|_| self.wanted.surface);
+        self.later(move || {
+            let mut exports = exports.lock().unwrap_or_else(PoisonError::into_inner);
+            Ok(exports.write(&folder, &shown, written.as_deref())?)
+        })?;
         if let Some(painter) = painter {
-            let image = passes.time("pictures", || painter.draw(scene, frame, surface.as_ref()))?;
-            let path = folder.picture_path(frame.index, "png");
-            passes.time("files", || image.save_png(&path))?;
-            files.push(path);
+            let image = self.passes.time("pictures", || painter.draw(scene, frame, surface.as_deref()))?;
+            let path = self.folder.picture_path(frame.index, "png");
+            self.later(move || {
+                image.save_png(&path)?;
+                Ok(vec![path])
+            })?;
         }
-        Ok(files)
+        Ok(())
+    }
+
+    /// Writes files when those before are written, and then makes them outlive a power cut.
+    fn later(&mut self, write: impl FnOnce() -> Result<Vec<PathBuf>> + Send + 'static) -> Result<()> {
+        let keeper = self.keeper.clone();
+        self.passes.time("files", || {
+            self.writer.wait()?;
+            self.writer.give(move || {
+                write()?.into_iter().for_each(|path| keeper.give(move || sync(path)));
+                Ok(())
+            });
+            Ok(())
+        })
+    }
+
+    /// Does `task` when all files so far would outlive a power cut. To be called with nothing left to be written.
+    pub fn keep(&mut self, task: impl FnOnce() -> Result<()> + Send + 'static) {
+        self.keeper.give(task);
+    }
+
+    /// Waits until all files are written.
+    pub fn finish(&mut self) -> Result<()> {
+        self.passes.time("files", || self.writer.wait())
+    }
+
+    /// Waits until they, and what is to be done after, would outlive a power cut.
+    pub fn finish_keeping(&mut self) -> Result<()> {
+        self.passes.time("files", || self.keeper.wait())
     }
 
     fn build(&mut self, frame: &Frame) -> Result<Surface> {
@@ -142,7 +194,8 @@ impl Outputs {
     }
 
     /// The frames before `next` that should have files and have none, for each kind of file.
-    pub fn missing(&self, folder: &RunFolder, next: u64) -> Vec<(u64, String)> {
+    pub fn missing(&self, next: u64) -> Vec<(u64, String)> {
+        let folder = &self.folder;
         let count = |step: u64, path: &dyn Fn(u64) -> PathBuf| {
             (0..next).step_by(step as usize).filter(|frame| !path(*frame).exists()).count() as u64
         };
@@ -164,6 +217,11 @@ impl Outputs {
         missing.retain(|(count, _)| *count > 0);
         missing
     }
+}
+
+fn sync(path: PathBuf) -> Result<()> {
+    let synced = File::open(&path).and_then(|file| file.sync_all());
+    Ok(synced.map_err(|error| OutputError::new(path, error))?)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! A run in progress: a world and the files it fills.
 
-use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -34,7 +34,7 @@ pub enum Ending {
 /// A run in progress.
 pub struct Session {
     args: RunArgs,
-    folder: RunFolder,
+    folder: Arc<RunFolder>,
     world: World,
     identity: Identity,
     /// Of the parts before this one.
@@ -46,17 +46,15 @@ pub struct Session {
     outputs: Outputs,
     interval: Duration,
     saved: Instant,
-    /// Frame of the checkpoint on disk.
+    /// Frame of the checkpoint on disk, or on its way there.
     saved_frame: Option<u64>,
-    /// Files that a power cut could still take.
-    unsynced: Vec<PathBuf>,
 }
 
 impl Session {
     /// Opens all outputs, new or to be continued.
     pub fn open(args: &RunArgs, plan: Plan, begin: Instant) -> Result<Session> {
         let Plan { loaded, events, last, interval, mut world } = plan;
-        let folder = folder::open(args, &loaded.name)?;
+        let folder = Arc::new(folder::open(args, &loaded.name)?);
         let checkpoint = if args.resume { find_checkpoint(&folder, args)? } else { None };
         let resumed = checkpoint.is_some();
         let mut history = History::default();
@@ -107,7 +105,6 @@ impl Session {
             interval,
             saved: Instant::now(),
             saved_frame,
-            unsynced: Vec::new(),
         };
         session.tell_opened(rows);
         Ok(session)
@@ -122,7 +119,7 @@ impl Session {
             0 => eprintln!("writing to {dir}"),
             _ => eprintln!("going on from frame {} in {dir}", rows - 1),
         }
-        for (missing, what) in self.outputs.missing(&self.folder, rows) {
+        for (missing, what) in self.outputs.missing(rows) {
             eprintln!("note: {missing} earlier frames are not there as {what}");
         }
         if self.csv.missing() > 0 {
@@ -161,6 +158,7 @@ impl Session {
         if self.saved_frame != Some(self.world.clock().frame) {
             self.checkpoint()?;
         }
+        self.outputs.finish_keeping()?;
         Ok(ending)
     }
 
@@ -179,17 +177,18 @@ impl Session {
     }
 
     fn write_frame(&mut self) -> Result<()> {
-        let frame = self.world.frame();
-        self.unsynced.extend(self.outputs.write(&self.folder, self.world.scene(), &frame)?);
+        let frame = Arc::new(self.world.frame());
+        if self.saved_frame == frame.index.checked_sub(1) {
+            // Frames without a checkpoint before them could not be gone on from.
+            self.outputs.finish_keeping()?;
+        }
+        self.outputs.write(self.world.scene(), &frame)?;
         Ok(self.csv.append(frame.time, &self.probes.measure(&frame))?)
     }
 
-    /// Makes sure that all frames so far are on the disk, then writes the state that goes on after them.
-    fn checkpoint(&mut self) -> Result<(), OutputError> {
-        for path in self.unsynced.drain(..) {
-            let synced = File::open(&path).and_then(|file| file.sync_all());
-            synced.map_err(|error| OutputError::new(path, error))?;
-        }
+    /// Writes the state that goes on after the frames so far; it takes its place once all of these are on the disk.
+    fn checkpoint(&mut self) -> Result<()> {
+        self.outputs.finish()?;
         self.csv.sync()?;
         let mut out = CheckpointWriter::create(self.folder.checkpoint_path())?;
         let saved = self
@@ -198,7 +197,7 @@ impl Session {
             .and_then(|()| self.history_so_far().save(&mut out))
             .and_then(|()| self.world.save(&mut out));
         saved.map_err(|error| out.error(error))?;
-        out.finish()?;
+        self.outputs.keep(move || Ok(out.finish()?));
         self.saved = Instant::now();
         self.saved_frame = Some(self.world.clock().frame);
         Ok(())

@@ -28,13 +28,17 @@ pub(super) fn write(frame: &Frame, out: &mut dyn Write) -> io::Result<()> {
     let mut records = Records::new(out);
     for (i, position) in particles.position.iter().enumerate() {
         let velocity = known.velocity.map_or([0.0; 3], |v| v[i]);
+        let (density, pressure) = (known.density.map_or(0.0, |v| v[i]), known.pressure.map_or(0.0, |v| v[i]));
+        // All at once: each piece on its own asks for room.
+        let mut bytes = [0; 37];
+        let numbers = position.iter().chain(&velocity).chain([&density, &pressure]);
+        for (to, number) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(numbers) {
+            *to = number.to_le_bytes();
+        }
+        bytes[32] = known.fluid.map_or(0, |v| v[i]);
+        bytes[33..].copy_from_slice(&known.id.map_or(i as u32, |v| v[i]).to_le_bytes());
         let record = records.next()?;
-        put_vector(record, position);
-        put_vector(record, &velocity);
-        record.extend_from_slice(&known.density.map_or(0.0, |v| v[i]).to_le_bytes());
-        record.extend_from_slice(&known.pressure.map_or(0.0, |v| v[i]).to_le_bytes());
-        record.push(known.fluid.map_or(0, |v| v[i]));
-        record.extend_from_slice(&known.id.map_or(i as u32, |v| v[i]).to_le_bytes());
+        record.extend_from_slice(&bytes);
         if let Some(normal) = known.normal {
             put_vector(record, &normal[i]);
         }
@@ -95,10 +99,8 @@ pub(super) fn start(frame: &Frame) -> String {
 }
 
 #[inline]
-pub(super) fn put_vector(record: &mut Vec<u8>, [x, y, z]: &[f32; 3]) {
-    record.extend_from_slice(&x.to_le_bytes());
-    record.extend_from_slice(&y.to_le_bytes());
-    record.extend_from_slice(&z.to_le_bytes());
+pub(super) fn put_vector(record: &mut Vec<u8>, vector: &[f32; 3]) {
+    record.extend_from_slice(vector.map(f32::to_le_bytes).as_flattened());
 }
 
 #[cfg(test)]

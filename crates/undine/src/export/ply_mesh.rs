@@ -38,9 +38,9 @@ pub(super) fn write(frame: &Frame, surface: &Surface, out: &mut dyn Write) -> io
         record.extend(surface.fluid.get(i));
     }
     for triangle in &surface.triangles {
-        let record = records.next()?;
-        record.push(3);
-        triangle.iter().for_each(|corner| record.extend_from_slice(&corner.to_le_bytes()));
+        let mut bytes = [3; 13];
+        bytes[1..].copy_from_slice(triangle.map(u32::to_le_bytes).as_flattened());
+        records.next()?.extend_from_slice(&bytes);
     }
     records.finish()
 }

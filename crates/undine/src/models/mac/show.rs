@@ -1,5 +1,7 @@
 //! What the model shows of itself.
 
+mod nodes;
+
 use glam::Vec4;
 use rayon::prelude::*;
 
@@ -11,9 +13,9 @@ use super::extrapolate::{pad, spread};
 use super::lattice::wide::Wide;
 use super::lattice::{Lattice, Plain, Read};
 use super::layout::Layout;
-use super::transfer::{center_value_at, velocity_at};
 use crate::frame::{Field, FieldData, Frame};
 use crate::models::Around;
+use nodes::Nodes;
 
 /// Markers that a thread sums at a time. A fixed number, so that sums are the same for any number of threads.
 const CHUNK: usize = 8192;
@@ -62,31 +64,33 @@ impl Mac {
         let at_cells = self.pressure_field(cuts);
         let fullness = self.fullness();
         // Those that follow are more than the points of a lattice; for others it would be larger than they are.
-        let seen = markers.only_follow.then(|| {
+        let seen = if markers.only_follow {
             let (mut gained, mut flow) = (Lattice::default(), Lattice::default());
             gained.take_all(layout, &gain, Some(&at_cells));
             flow.take_all(layout, &self.u, None);
-            Seen { layout, gained, flow, share, back: layout.h.map(|h| (self.last / h) as f32) }
-        });
+            let back = layout.h.map(|h| (self.last / h) as f32);
+            Seen::Following(Following { layout, gained, flow, share, back })
+        } else {
+            Seen::Carrying(Nodes::new(layout, &gain, &at_cells), share)
+        };
         let n = markers.len();
         let (mut position, mut velocity) = (vec![[0f32; 3]; n], vec![[0f32; 3]; n]);
         let (mut pressure, mut density) = (vec![0f32; n], vec![0f32; n]);
-        if !markers.only_follow {
-            velocity.copy_from_slice(&markers.velocity);
-        }
         let rest: Vec<f32> = self.fluids.iter().map(|f| f.density as f32).collect();
-        let places = markers.x.par_chunks(CHUNK).zip(markers.fluid.par_chunks(CHUNK));
+        let places = markers.x.par_chunks(CHUNK).zip(markers.fluid.par_chunks(CHUNK)).enumerate();
         let shown = position.par_chunks_mut(CHUNK).zip(velocity.par_chunks_mut(CHUNK));
         let values = pressure.par_chunks_mut(CHUNK).zip(density.par_chunks_mut(CHUNK));
         places.zip(shown).zip(values).for_each(
-            |(((x, fluid), (position, velocity)), (pressure, density))| {
+            |(((chunk, (x, fluid)), (position, velocity)), (pressure, density))| {
                 match &seen {
-                    Some(seen) => seen.look(x, velocity, pressure),
-                    None => {
-                        for ((x, velocity), pressure) in x.iter().zip(velocity).zip(pressure) {
-                            let g = velocity_at(layout, &gain, x);
-                            *velocity = std::array::from_fn(|a| velocity[a] + share * g[a]);
-                            *pressure = center_value_at(layout, &at_cells, x);
+                    Seen::Following(seen) => seen.look(x, velocity, pressure),
+                    Seen::Carrying(nodes, share) => {
+                        let own = &markers.velocity[chunk * CHUNK..][..x.len()];
+                        for (((x, own), velocity), pressure) in x.iter().zip(own).zip(velocity).zip(pressure)
+                        {
+                            let gain = nodes.at(x);
+                            *velocity = store(load(own) + *share * gain);
+                            *pressure = gain.w;
                         }
                     }
                 }
@@ -182,8 +186,16 @@ fn cell_of(layout: &Layout, x: &[f32; 3]) -> usize {
     layout.at(std::array::from_fn(|a| (x[a] as usize).min(layout.n[a] - 1)))
 }
 
+/// What markers are shown by.
+enum Seen<'a> {
+    /// Those that only follow.
+    Following(Following<'a>),
+    /// Those that have velocities of their own: what the last step gained, and the share of it that they lack.
+    Carrying(Nodes<'a>, f32),
+}
+
 /// What markers that only follow are shown by.
-struct Seen<'a> {
+struct Following<'a> {
     layout: &'a Layout,
     /// What the last step gained, m/s, and the pressure, Pa.
     gained: Lattice,
@@ -195,7 +207,7 @@ struct Seen<'a> {
     back: [f32; 3],
 }
 
-impl Seen<'_> {
+impl Following<'_> {
     /// Finds velocities, m/s, at the end of the step, and pressures, Pa.
     fn look(&self, x: &[[f32; 3]], velocity: &mut [[f32; 3]], pressure: &mut [f32]) {
         #[cfg(target_arch = "x86_64")]
