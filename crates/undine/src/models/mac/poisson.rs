@@ -311,7 +311,7 @@ impl Poisson {
         }
         let [mut beta, zq] = self.turn(turn, rz);
         let mut pq = zw + beta * (2.0 * zq + beta * self.last[0]);
-        if !(pq > 0.0) && zw > 0.0 {
+        if pq <= 0.0 && zw > 0.0 {
             // Rounding; p starts anew.
             (beta, pq) = (0.0, zw);
         }

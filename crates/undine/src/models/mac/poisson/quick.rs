@@ -116,7 +116,7 @@ impl Poisson {
             return (Report::default(), false);
         }
         let mut left = if self.any { self.lack() } else { Left { square: f64::INFINITY, peak: 0.0 } };
-        if !(left.square <= norm * norm) {
+        if left.square > norm * norm || left.square.is_nan() {
             // No first guess, or one that is worse than none.
             self.any = false;
             let level = &mut self.hierarchy.levels[0];
@@ -148,7 +148,7 @@ impl Poisson {
                 (start, found, turn, begun) = (left, false, Turn::Anew, false);
             }
         }
-        if !(left.square <= start.square) {
+        if left.square > start.square || left.square.is_nan() {
             self.broken |= !left.square.is_finite();
             (left, found) = (start, false);
         }
