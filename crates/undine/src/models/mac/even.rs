@@ -12,13 +12,12 @@ use super::fringe::Fringe;
 use super::layout::Layout;
 use super::liquid::Liquid;
 use super::pressure::Pressure;
+use super::rows;
 use super::transfer::{Faces, velocity_and_gradient_at};
 use crate::state::markers::{Markers, Order};
 
 /// Errors of the filling that are left alone: markers at rest stay at rest.
 const SLACK: f32 = 0.005;
-/// Share of an error that a step corrects.
-const SHARE: f32 = 1.0;
 /// Farthest that markers are spread in a step, cells.
 const NUDGE: f32 = 0.2;
 /// Greatest error that is believed.
@@ -49,22 +48,25 @@ impl Even {
         let [nx, ny, nz] = layout.n;
         self.wanted.resize(nx * ny * nz, 0.0);
         let greatest = self.wanted.par_chunks_mut(nx * ny).enumerate().map(|(z, wanted)| {
-            let mut greatest = 0f32;
+            let mut greatest = 0;
             for (y, row) in wanted.chunks_exact_mut(nx).enumerate() {
                 let first = layout.at([0, y, z]);
                 row.fill(0.0);
                 if liquid.wet[first..first + nx].contains(&true) {
-                    for (x, wanted) in row.iter_mut().enumerate() {
-                        *wanted = error(layout, cuts, liquid, first + x);
-                        greatest = greatest.max(wanted.abs());
+                    let (fill, wet) = (&liquid.fill[first..][..nx], &liquid.wet[first..][..nx]);
+                    if rows::surplus(fill, wet, SLACK, MOST, row) {
+                        for x in (0..nx).filter(|x| wet[*x] & (fill[*x] - 1.0 < -SLACK)) {
+                            row[x] = shortage(layout, cuts, liquid, first + x);
+                        }
                     }
+                    greatest = greatest.max(rows::greatest_wet(wet, row));
                 }
             }
             greatest
         });
-        let greatest = greatest.reduce(|| 0.0, f32::max);
+        let greatest = greatest.reduce(|| 0, u32::max);
         self.iterations = 0;
-        if greatest == 0.0 {
+        if greatest == 0 {
             return false;
         }
         self.q.resize(nx * ny * nz, 0.0);
@@ -83,31 +85,18 @@ impl Even {
     pub fn add(&mut self, layout: &Layout, u: &Faces, dt: f64) {
         each_plane(layout, &mut self.shift, |a, at, shift| {
             let (most, rate) = (NUDGE * layout.h[a] as f32, (1.0 / dt) as f32);
-            for (shift, u) in shift.iter_mut().zip(&u[a][at..]) {
-                *shift = u + rate * shift.clamp(-most, most);
-            }
+            rows::drift(&u[a][at..at + shift.len()], most, rate, shift);
         });
     }
 }
 
-/// Share by which a cell should grow.
-#[inline(always)]
-fn error(layout: &Layout, cuts: &Cuts, liquid: &Liquid, i: usize) -> f32 {
-    if !liquid.wet[i] {
-        return 0.0;
-    }
-    let e = liquid.fill[i] - 1.0;
-    if e > SLACK {
-        return SHARE * (e - SLACK).min(MOST);
-    }
-    // Less than full is an error only inside: at the surface it is the surface.
-    let inside = || {
-        (0..3).all(|a| {
-            let s = layout.stride[a];
-            (liquid.wet[i - s] || cuts.open[a][i] == 0.0) && (liquid.wet[i + s] || cuts.open[a][i + s] == 0.0)
-        })
-    };
-    if e < -SLACK && inside() { SHARE * (e + SLACK).max(-MOST) } else { 0.0 }
+/// Share by which a wet cell that is less than full should grow: less than 0, and only inside. At the surface it is the surface.
+fn shortage(layout: &Layout, cuts: &Cuts, liquid: &Liquid, i: usize) -> f32 {
+    let is_inside = (0..3).all(|a| {
+        let s = layout.stride[a];
+        (liquid.wet[i - s] || cuts.open[a][i] == 0.0) && (liquid.wet[i + s] || cuts.open[a][i + s] == 0.0)
+    });
+    if is_inside { (liquid.fill[i] - 1.0 + SLACK).max(-MOST) } else { 0.0 }
 }
 
 /// Walls do not move by displacements.

@@ -32,6 +32,7 @@ pub mod poisson;
 mod population;
 pub mod pressure;
 mod report;
+mod rows;
 mod show;
 pub mod solids;
 #[cfg(test)]

@@ -11,17 +11,22 @@
 mod coarsest;
 mod components;
 mod exchange;
+mod gradient;
 mod hierarchy;
 mod kernels;
 mod level;
+mod quick;
 mod setup;
 #[cfg(test)]
 mod tests;
 mod transfer;
 
 use components::Singular;
+use gradient::{Left, Stride};
 use hierarchy::Hierarchy;
 use kernels::{Colour, Split};
+use level::Level;
+pub use quick::{Goal, Rank};
 
 /// Equations of the pressure: symmetric, seven points, on a box of cells with x running fastest.
 ///
@@ -66,6 +71,17 @@ const PATIENCE: usize = 4;
 /// Iterations after which r is freed of the mean that rounding gives it in components without hold: there is no p for it.
 const CLEAN: usize = 4;
 
+/// How the direction of a step follows from the last.
+#[derive(Clone, Copy, PartialEq)]
+enum Turn {
+    /// There was none.
+    Anew,
+    /// As usual.
+    On,
+    /// The residual was replaced by one that differs.
+    Drifted,
+}
+
 /// Solver that keeps its memory from one solution to the next (but no numbers: the answer depends only on what is
 /// given).
 pub struct Poisson {
@@ -77,11 +93,17 @@ pub struct Poisson {
     /// Whether the answer is other than 0; without, `sure` means nothing.
     any: bool,
     trial: [Vec<f64>; 2],
+    /// The first guess in single precision.
+    guess: Split,
     x: Split,
     p: Split,
     q: Split,
-    /// p · q of the last step.
-    pq: f64,
+    w: Split,
+    /// What the matrix that was taken is multiplied with: a power of two.
+    matrix_scale: f32,
+    ranks: Vec<quick::Slots>,
+    /// p · q, α and r · z of the last step.
+    last: [f64; 3],
     /// Something was not finite.
     broken: bool,
 }
@@ -100,10 +122,14 @@ impl Poisson {
             sure: double(),
             any: false,
             trial: double(),
+            guess: split(),
             x: split(),
             p: split(),
             q: split(),
-            pq: 0.0,
+            w: split(),
+            matrix_scale: 1.0,
+            ranks: Vec::new(),
+            last: [0.0; 3],
             broken: false,
         }
     }
@@ -123,40 +149,39 @@ impl Poisson {
         tolerance: f64,
         most: usize,
     ) -> Report {
+        let cells = system.diagonal.len();
+        assert!(b.len() == cells && p.len() == cells, "b and p have one entry for each of {cells} cells");
+        self.take(system);
+        inside(cells, || self.solve_here(b, p, tolerance, most))
+    }
+
+    /// Takes a system, to be solved for one right side or several by [`Poisson::answer`].
+    ///
+    /// # Panics
+    /// If a vector of it has not as many entries as the box has cells.
+    pub fn take(&mut self, system: &System) {
         let level = &self.hierarchy.levels[0];
         if system.size != level.size || system.periodic != level.periodic {
             *self = Poisson::new(system.size, system.periodic);
         }
         let cells = system.size.iter().product::<usize>();
-        let lengths =
-            [system.plus[0].len(), system.plus[1].len(), system.plus[2].len(), system.diagonal.len()];
+        let [x, y, z] = &system.plus;
         assert!(
-            lengths.iter().chain(&[b.len(), p.len()]).all(|n| *n == cells),
-            "the system, b and p have one entry for each of {cells} cells"
+            [x, y, z, &system.diagonal].iter().all(|v| v.len() == cells),
+            "the system has one entry for each of {cells} cells"
         );
-        // From within a worker thread: each parallel loop started from outside would wake one and wait for it.
-        if cells < exchange::PARALLEL {
-            self.solve_here(system, b, p, tolerance, most)
-        } else {
-            rayon::scope(|_| self.solve_here(system, b, p, tolerance, most))
-        }
+        inside(cells, || {
+            self.matrix_scale = power_of_two(exchange::largest(&system.diagonal));
+            self.hierarchy.levels[0].load(system, self.matrix_scale);
+            self.hierarchy.build();
+            self.singular.find(system, &self.hierarchy.levels[0], &mut self.p);
+        });
     }
 
-    fn solve_here(
-        &mut self,
-        system: &System,
-        b: &[f32],
-        p: &mut [f32],
-        tolerance: f64,
-        most: usize,
-    ) -> Report {
-        let matrix_scale = power_of_two(exchange::largest(&system.diagonal));
+    fn solve_here(&mut self, b: &[f32], p: &mut [f32], tolerance: f64, most: usize) -> Report {
         let b_scale = power_of_two(exchange::largest(b));
-        let scale = f64::from(b_scale) / f64::from(matrix_scale);
-        self.hierarchy.levels[0].load(system, matrix_scale);
-        self.hierarchy.build();
+        let scale = f64::from(b_scale) / f64::from(self.matrix_scale);
         let level = &self.hierarchy.levels[0];
-        self.singular.find(system, level, &mut self.p);
         let finite = level.load_b(b, b_scale, &mut self.b);
         self.singular.project(self.b.both_mut(), |v| v as f32);
         self.any = exchange::largest(p) > 0.0;
@@ -173,11 +198,16 @@ impl Poisson {
             self.singular.project(double(&mut self.sure), |v| v);
             self.hierarchy.levels[0].store(&self.sure, scale.recip(), p);
         }
-        if self.broken {
-            // Numbers that are not finite would come back from cells outside the next liquid: 0 · ∞ is not 0.
-            *self = Poisson::new(system.size, system.periodic);
-        }
+        self.mend();
         report
+    }
+
+    /// Starts anew if something was not finite: such numbers would come back from cells outside the next liquid, 0 · ∞ is not 0.
+    fn mend(&mut self) {
+        if self.broken {
+            let Level { size, periodic, .. } = self.hierarchy.levels[0];
+            *self = Poisson::new(size, periodic);
+        }
     }
 
     /// r = b - A x of the trial in double precision; returns ‖r‖.
@@ -203,9 +233,8 @@ impl Poisson {
             return Report::default();
         }
         let goal = tolerance * norm;
-        self.pq = 0.0;
+        self.ranks.clear();
         kernels::clear(&level.groups, &mut self.x);
-        kernels::clear(&level.groups, &mut self.p);
         let mut sure = if self.any { self.improve() } else { f64::INFINITY };
         if sure > norm {
             // No first guess, or one that is worse than none.
@@ -213,19 +242,16 @@ impl Poisson {
             let level = &mut self.hierarchy.levels[0];
             kernels::copy(&level.groups, &self.b, &mut level.b);
         }
-        let (mut iterations, mut before, mut failures) = (0, 0.0, 0);
-        let mut drifted = true;
+        let (mut iterations, mut failures) = (0, 0);
+        let mut turn = Turn::Anew;
         while sure > goal && iterations < most && failures < PATIENCE {
             let aim = goal.max(TRUST * sure);
             let until = most.min(iterations + REPLACE);
             let mut left = sure;
             while left > aim && iterations < until {
-                let rz = self.hierarchy.cycle();
-                let beta = if drifted { self.turn_after_drift(rz) } else { rz / before };
-                drifted = false;
-                let Some(norm) = self.step(rz, beta) else { break };
-                left = norm;
-                before = rz;
+                let Some(step) = self.step(turn, false, 1.0) else { break };
+                turn = Turn::On;
+                left = step.square.sqrt();
                 iterations += 1;
                 if iterations % CLEAN == 0 && self.singular.any() {
                     let level = &mut self.hierarchy.levels[0];
@@ -237,7 +263,9 @@ impl Poisson {
             if self.broken {
                 break;
             }
-            drifted = (now - left).abs() > DRIFT * now;
+            if (now - left).abs() > DRIFT * now {
+                turn = Turn::Drifted;
+            }
             // Residuals of the conjugate gradient may grow for a while.
             failures = if now < 0.9 * sure { 0 } else { failures + 1 };
             if now < sure {
@@ -250,28 +278,57 @@ impl Poisson {
         Report { iterations, residual: sure / norm }
     }
 
-    /// β after the residual was replaced by one that differs, as the usual form relies on the former: p turns away from
-    /// its last direction, unless that is where the new residual points (then the last step was not exact, and must be
-    /// repeated).
-    fn turn_after_drift(&self, rz: f64) -> f64 {
-        let level = &self.hierarchy.levels[0];
-        let zq = kernels::dot(&level.groups, &level.x, &self.q);
-        if zq * zq < 0.1 * self.pq * rz { -zq / self.pq } else { 0.0 }
+    /// β and z · q, with q of the last step.
+    fn turn(&self, turn: Turn, rz: f64) -> [f64; 2] {
+        let [pq, alpha, before] = self.last;
+        match turn {
+            Turn::Anew => [0.0; 2],
+            Turn::On => [rz / before, -rz / alpha],
+            // The usual form relies on the former residual: p turns away from its last direction, unless that is where the new
+            // residual points (then the last step was not exact, and must be repeated).
+            Turn::Drifted => {
+                let level = &self.hierarchy.levels[0];
+                let zq = kernels::dot(&level.groups, &level.x, &self.q);
+                if zq * zq < 0.1 * pq * rz { [-zq / pq, zq] } else { [0.0; 2] }
+            }
+        }
     }
 
-    /// One step of the conjugate gradient with z in x of the finest level; the norm of r after it, or nothing if it fails.
-    fn step(&mut self, rz: f64, beta: f64) -> Option<f64> {
-        let level = &mut self.hierarchy.levels[0];
-        kernels::turn(&level.groups, beta as f32, &level.x, &mut self.p);
-        level.wrap_vector(&mut self.p);
-        self.pq = kernels::apply(&level.groups, [&level.colour(0), &level.colour(1)], &self.p, &mut self.q);
-        let alpha = (rz / self.pq) as f32;
-        if !(rz > 0.0 && self.pq > 0.0 && alpha.is_finite()) {
-            self.broken |= !(rz.is_finite() && self.pq.is_finite());
+    /// One step of the conjugate gradient, with a cycle; what is left after it, or nothing if it fails. See [`gradient`]; `keep` is
+    /// [`Stride::keep`], `begun` as in [`Hierarchy::cycle`].
+    fn step(&mut self, turn: Turn, begun: bool, keep: f32) -> Option<Left> {
+        let [red, black] = self.hierarchy.cycle(begun);
+        let rz = red + black;
+        let level = &self.hierarchy.levels[0];
+        let is_known = self.hierarchy.ends_exact() && self.ranks.is_empty();
+        let mut zw = if is_known { red } else { 0.0 };
+        for c in usize::from(is_known)..2 {
+            let z = [&level.x[c][..], &level.x[1 - c][..]];
+            zw += gradient::apply(&level.groups, &level.colour(c), z, &mut self.w[c]);
+        }
+        for rank in &self.ranks {
+            zw += rank.apply(&level.x, &mut self.w);
+        }
+        let [mut beta, zq] = self.turn(turn, rz);
+        let mut pq = zw + beta * (2.0 * zq + beta * self.last[0]);
+        if pq <= 0.0 && zw > 0.0 {
+            // Rounding; p starts anew.
+            (beta, pq) = (0.0, zw);
+        }
+        let alpha = (rz / pq) as f32;
+        if !(rz > 0.0 && pq > 0.0 && alpha.is_finite()) {
+            self.broken |= !(rz.is_finite() && pq.is_finite());
             return None;
         }
-        let square = kernels::advance(&level.groups, alpha, &self.p, &self.q, &mut self.x, &mut level.b);
-        Some(square.sqrt())
+        self.last = [pq, alpha.into(), rz];
+        let level = &mut self.hierarchy.levels[0];
+        let k = [0, 1].map(|c| {
+            Colour::of(&level.plus, &level.diagonal, &level.inverse, level.stride, level.uniform, c)
+        });
+        let w = [(!is_known).then_some(&self.w[0][..]), Some(&self.w[1][..])];
+        let stride = Stride { alpha, beta: beta as f32, keep };
+        let vectors = [&mut level.x, &mut self.p, &mut self.q, &mut self.x, &mut level.b];
+        Some(gradient::advance(&level.groups, [&k[0], &k[1]], stride, w, vectors))
     }
 
     /// Puts the answer with what the conjugate gradient found on trial; the norm of its true residual.
@@ -282,6 +339,12 @@ impl Poisson {
         self.broken |= !norm.is_finite();
         if norm.is_finite() { norm } else { f64::INFINITY }
     }
+}
+
+/// Does work on a box of so many cells from within a worker thread if it is large: each parallel loop started from outside would wake
+/// one and wait for it.
+fn inside<R: Send>(cells: usize, work: impl FnOnce() -> R + Send) -> R {
+    if cells < exchange::PARALLEL { work() } else { rayon::scope(|_| work()) }
 }
 
 /// The slices of either colour.

@@ -6,17 +6,21 @@ use rayon::prelude::*;
 use super::cuts::Cuts;
 use super::layout::Layout;
 use super::liquid::Liquid;
-use super::poisson::{Poisson, Report, System};
+use super::poisson::{Goal, Poisson, Rank, Report, System};
+use super::rows::{self, Sides};
 use super::transfer::Faces;
 
 /// Volume that a cell may gain or lose in a step, as a share: what the pressure solve is stopped at.
 pub const TOLERANCE: f64 = 1e-4;
 
-/// The farthest cell is off by at most so many times the root mean square.
-const OUTLIER: f64 = 10.0;
+/// What of it the solver may leave; rounding of pressure and velocities has the rest.
+const SHARE: f64 = 0.8;
 
-/// Most iterations of a solve, and of a second one for cells that are farther off than the others; what single precision cannot
-/// give is not waited for.
+/// Greatest residual, as a share of the divergence: slow flow is to be right as well.
+const RESIDUAL: f64 = 1e-2;
+
+/// Most iterations of a solve, and of a second one after bodies took their velocities; what single precision cannot give is not waited
+/// for.
 const MOST: usize = 60;
 const AGAIN: usize = 10;
 
@@ -78,13 +82,11 @@ impl Pressure {
                     }
                     continue;
                 }
-                for (i, c) in (first..first + nx).zip(row) {
-                    let (plus, sum) = equation(layout, cuts, liquid, lattices, inverse, i);
-                    diagonal[c] = sum;
-                    (px[c], py[c], pz[c]) = (plus[0], plus[1], plus[2]);
-                }
+                let fields = [&mut px[row.clone()], &mut py[row.clone()], &mut pz[row.clone()]];
+                Row { layout, cuts, liquid, lattices, inverse, first }.equations(fields, &mut diagonal[row]);
             }
         });
+        self.solver.take(&self.system);
     }
 
     /// Makes `u` keep volumes during `dt`, s. `before` is the time the last pressure acted, s: a first guess.
@@ -97,18 +99,10 @@ impl Pressure {
         [before, dt]: [f64; 2],
     ) {
         self.guess([before, dt]);
-        divergence(layout, cuts, liquid, u, &mut self.b);
         let mut p = std::mem::take(&mut self.p);
-        self.report = self.solve(&mut p, dt, MOST);
+        lack(layout, cuts, liquid, u, &mut self.b);
+        self.report = self.solve(&[], &mut p, dt, MOST);
         subtract_gradient(layout, cuts, liquid, &p, u);
-        // The solver stops by the 2-norm, and single cells may be farther off.
-        if divergence(layout, cuts, liquid, u, &mut self.b) * dt > TOLERANCE {
-            let mut more = vec![0.0; p.len()];
-            let report = self.solve(&mut more, dt, AGAIN);
-            self.report = Report { iterations: self.report.iterations + report.iterations, ..report };
-            subtract_gradient(layout, cuts, liquid, &more, u);
-            p.iter_mut().zip(&more).for_each(|(p, more)| *p += more);
-        }
         self.p = p;
     }
 
@@ -128,34 +122,25 @@ impl Pressure {
         u: &Faces,
         dt: f64,
         p: &mut [f32],
+        ranks: &[Rank],
         only_if_needed: bool,
     ) -> bool {
-        let greatest = divergence(layout, cuts, liquid, u, &mut self.b);
+        let greatest = lack(layout, cuts, liquid, u, &mut self.b);
         if only_if_needed && greatest * dt <= TOLERANCE {
             return false;
         }
         let before = if only_if_needed { self.report.iterations } else { 0 };
-        self.report = self.solve(p, dt, if only_if_needed { AGAIN } else { MOST });
+        self.report = self.solve(ranks, p, dt, if only_if_needed { AGAIN } else { MOST });
         self.report.iterations += before;
         true
     }
 
-    /// Solves the system for a right side of one's own.
-    pub(super) fn respond(&mut self, b: &[f32], q: &mut [f32], tolerance: f64) {
-        q.fill(0.0);
-        self.report.iterations += self.solver.solve(&self.system, b, q, tolerance, MOST).iterations;
-    }
-
-    /// Solves for the divergence that is in `b`, from the first guess that is in `p`.
-    fn solve(&mut self, p: &mut [f32], dt: f64, most: usize) -> Report {
-        self.b.par_iter_mut().with_min_len(4096).for_each(|b| *b = -*b);
-        let squares = |b: &[f32]| b.iter().map(|b| f64::from(*b).powi(2)).sum::<f64>();
-        let norm = self.b.par_chunks(4096).map(squares).collect::<Vec<_>>().iter().sum::<f64>().sqrt();
-        let unknowns =
-            self.system.diagonal.par_iter().with_min_len(4096).filter(|d| **d > 0.0).count() as f64;
-        let tolerance = (TOLERANCE / OUTLIER * unknowns.sqrt() / (norm * dt)).clamp(1e-4, 1e-2);
-        let tolerance = if tolerance.is_nan() { 1e-2 } else { tolerance };
-        self.solver.solve(&self.system, &self.b, p, tolerance, most)
+    /// Solves for the lack of volume that is in `b`, from the first guess that is in `p`.
+    fn solve(&mut self, ranks: &[Rank], p: &mut [f32], dt: f64, most: usize) -> Report {
+        // Bodies are to have their velocities from a pressure that is right on the whole, not only cell by cell.
+        let tolerance = if ranks.is_empty() { RESIDUAL } else { 0.1 * RESIDUAL };
+        let goal = Goal { tolerance, peak: SHARE * TOLERANCE / dt, most };
+        self.solver.answer(ranks, &self.b, p, goal)
     }
 
     /// Solves the same system for displacements that change volumes by the shares `wanted`, and leaves them in `out`, in
@@ -170,54 +155,95 @@ impl Pressure {
         out: &mut Faces,
     ) -> Report {
         q.fill(0.0);
-        let report = self.solver.solve(&self.system, wanted, q, 0.05, 10);
-        out.iter_mut().for_each(|o| o.par_iter_mut().for_each(|v| *v = 0.0));
+        let goal = Goal { tolerance: 0.05, peak: f64::INFINITY, most: 10 };
+        let report = self.solver.answer(&[], wanted, q, goal);
+        out.par_iter_mut().for_each(|o| o.fill(0.0));
         subtract_gradient(layout, cuts, liquid, q, out);
         report
     }
 }
 
-/// Couplings of a cell to its upper neighbours, and the diagonal.
-#[inline(always)]
-fn equation(
-    layout: &Layout,
-    cuts: &Cuts,
-    liquid: &Liquid,
-    lattices: Option<&[Vec<f32>; 3]>,
+/// A row of cells along x, of which the first is `first`.
+struct Row<'a> {
+    layout: &'a Layout,
+    cuts: &'a Cuts,
+    liquid: &'a Liquid,
+    lattices: Option<&'a [Vec<f32>; 3]>,
+    /// 1/edge², 1/m².
     inverse: [f32; 3],
-    i: usize,
-) -> ([f32; 3], f32) {
-    let (mut plus, mut sum) = ([0.0; 3], 0.0);
-    if !liquid.wet[i] {
-        return (plus, sum);
-    }
-    for a in 0..3 {
-        let s = layout.stride[a];
-        for (face, other) in [(i, i - s), (i + s, i + s)] {
-            let own = lattices.map_or(0.0, |l| l[a][face]);
-            let k = (cuts.open[a][face] * liquid.lightness[a][face] + own) * inverse[a];
-            if k == 0.0 {
-                continue;
+    first: usize,
+}
+
+impl Row<'_> {
+    /// Couplings of its cells to their upper neighbours, and the diagonal.
+    fn equations(&self, plus: [&mut [f32]; 3], diagonal: &mut [f32]) {
+        let nx = diagonal.len();
+        let wet = |from: usize| &self.liquid.wet[from..][..nx];
+        let here = wet(self.first);
+        diagonal.fill(0.0);
+        let mut is_surface = false;
+        for (a, plus) in plus.into_iter().enumerate() {
+            let s = self.layout.stride[a];
+            // Where both sides are wet, and the surface after: a cell at a time took four times as long.
+            let sides = [(self.first, self.first - s), (self.first + s, self.first + s)];
+            for (face, other) in sides {
+                let open = &self.cuts.open[a][face..][..nx];
+                let (light, other) = (&self.liquid.lightness[a][face..][..nx], wet(other));
+                let own = self.lattices.map(|own| &own[a][face..][..nx]);
+                let sides = Sides { open, light, own };
+                rows::couple([here, other], sides, self.inverse[a], plus, diagonal);
+                is_surface |= here != other;
             }
-            if liquid.wet[other] {
-                sum += k;
-                if other > i {
-                    plus[a] = k;
-                }
-            } else {
-                // Pressure on lattices goes on to the centre of the cell, not to the surface.
-                let own = own * inverse[a];
-                sum += (k - own) / liquid.share(i, other) + own;
+        }
+        if is_surface {
+            for x in (0..nx).filter(|x| here[*x]) {
+                diagonal[x] += self.hold(self.first + x);
             }
         }
     }
-    (plus, sum)
+
+    /// What the surface adds to the diagonal of a wet cell.
+    fn hold(&self, i: usize) -> f32 {
+        let mut sum = 0.0;
+        for a in 0..3 {
+            let s = self.layout.stride[a];
+            for (face, other) in [(i, i - s), (i + s, i + s)] {
+                if self.liquid.wet[other] {
+                    continue;
+                }
+                let k = self.cuts.open[a][face] * self.liquid.lightness[a][face] * self.inverse[a];
+                // Pressure on lattices goes on to the centre of the cell, not to the surface.
+                let own = self.lattices.map_or(0.0, |l| l[a][face]) * self.inverse[a];
+                if k > 0.0 {
+                    sum += k / self.liquid.share(i, other);
+                }
+                sum += own;
+            }
+        }
+        sum
+    }
+}
+
+/// Minus the [`divergence`] of `u`, 1/s, and its greatest magnitude.
+fn lack(layout: &Layout, cuts: &Cuts, liquid: &Liquid, u: &Faces, out: &mut [f32]) -> f64 {
+    gather(layout, cuts, liquid, u, layout.h.map(|h| (-1.0 / h) as f32), out)
 }
 
 /// Divergence of `u` in each wet cell, 1/s (no padding), and its greatest magnitude.
 pub fn divergence(layout: &Layout, cuts: &Cuts, liquid: &Liquid, u: &Faces, out: &mut [f32]) -> f64 {
+    gather(layout, cuts, liquid, u, layout.h.map(|h| (1.0 / h) as f32), out)
+}
+
+/// Sums of what leaves wet cells, × `inverse`, and the greatest magnitude.
+fn gather(
+    layout: &Layout,
+    cuts: &Cuts,
+    liquid: &Liquid,
+    u: &Faces,
+    inverse: [f32; 3],
+    out: &mut [f32],
+) -> f64 {
     let [nx, ny, _] = layout.n;
-    let inverse: [f32; 3] = layout.h.map(|h| (1.0 / h) as f32);
     let moving = cuts.has_bodies();
     let greatest = out.par_chunks_mut(nx * ny).enumerate().map(|(z, out)| {
         let mut greatest = 0u32;
@@ -232,9 +258,7 @@ pub fn divergence(layout: &Layout, cuts: &Cuts, liquid: &Liquid, u: &Faces, out:
                 let s = layout.stride[a];
                 let (open, next_open) = (&cuts.open[a][first..][..nx], &cuts.open[a][first + s..][..nx]);
                 let (u, next_u) = (&u[a][first..][..nx], &u[a][first + s..][..nx]);
-                for x in 0..nx {
-                    out[x] += (next_open[x] * next_u[x] - open[x] * u[x]) * inverse[a];
-                }
+                rows::leave([open, next_open], [u, next_u], inverse[a], out);
                 if moving {
                     let (speed, next) = (&cuts.speed[a][first..][..nx], &cuts.speed[a][first + s..][..nx]);
                     for x in 0..nx {
@@ -243,11 +267,7 @@ pub fn divergence(layout: &Layout, cuts: &Cuts, liquid: &Liquid, u: &Faces, out:
                     }
                 }
             }
-            for (out, wet) in out.iter_mut().zip(wet) {
-                *out = if *wet { *out } else { 0.0 };
-                // As bits magnitudes have the same order, and what is no number comes last.
-                greatest = greatest.max(out.abs().to_bits());
-            }
+            greatest = greatest.max(rows::greatest_wet(wet, out));
         }
         greatest
     });
@@ -305,18 +325,34 @@ pub(super) fn subtract_gradient(layout: &Layout, cuts: &Cuts, liquid: &Liquid, p
                 let (open, light) = (&cuts.open[a][first..][..rows[0]], &liquid.lightness[a][first..]);
                 let u = &mut u[first - plane * layout.plane()..][..rows[0]];
                 let row = nx * (y + ny * z);
-                for x in 0..rows[0] {
-                    if open[x] == 0.0 || !(low[x] | high[x]) {
-                        continue;
+                // Faces between two cells of the box at once, those at its sides and at the surface singly.
+                let between = match a {
+                    0 => 1..nx,
+                    1 if (1..ny).contains(&y) => 0..nx,
+                    2 if (1..layout.n[2]).contains(&z) => 0..nx,
+                    _ => 0..0,
+                };
+                let pairs = if between.is_empty() {
+                    0..0
+                } else {
+                    row + between.start - below..row + between.end - below
+                };
+                let lower = &p[pairs.clone()];
+                let upper = &p[pairs.start + below..][..lower.len()];
+                let start = between.start;
+                let sides = Sides { open: &open[start..], light: &light[start..], own: None };
+                let wet = [&low[start..], &high[start..]];
+                rows::accelerate(wet, sides, [lower, upper], inverse, &mut u[start..][..lower.len()]);
+                let mut single = |x: usize| {
+                    let is_done = between.contains(&x) && low[x] && high[x];
+                    if !is_done && open[x] != 0.0 && (low[x] | high[x]) {
+                        u[x] -= light[x] * rise(layout, liquid, p, a, [x, y, z]) * inverse;
                     }
-                    let here = x + row;
-                    // Amid the liquid, and not over the seam of a periodic axis.
-                    let rise = if low[x] & high[x] & ([x, y, z][a] > 0) {
-                        p[here] - p[here - below]
-                    } else {
-                        rise(layout, liquid, p, a, [x, y, z])
-                    };
-                    u[x] -= light[x] * rise * inverse;
+                };
+                if between.is_empty() || low != high {
+                    (0..rows[0]).for_each(single);
+                } else {
+                    (0..start).chain(between.end..rows[0]).for_each(&mut single);
                 }
             }
         });

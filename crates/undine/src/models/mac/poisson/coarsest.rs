@@ -70,11 +70,12 @@ impl Coarsest {
         for i in 0..n {
             for j in 0..i {
                 let (a, b) = (&self.factor[i * n..i * n + j], &self.factor[j * n..j * n + j]);
-                let sum: f64 = a.iter().zip(b).map(|(a, b)| a * b).sum();
+                let sum = dot(a, b);
                 self.factor[i * n + j] = (self.factor[i * n + j] - sum) * self.inverse[j];
             }
             let diagonal = self.factor[i * n + i];
-            let sum: f64 = self.factor[i * n..i * n + i].iter().map(|a| a * a).sum();
+            let row = &self.factor[i * n..i * n + i];
+            let sum = dot(row, row);
             let pivot = diagonal - sum;
             self.inverse.push(if pivot > SINGULAR * diagonal { 1.0 / pivot.sqrt() } else { 0.0 });
         }
@@ -86,7 +87,7 @@ impl Coarsest {
         for i in 0..n {
             let (c, at) = self.cells[i];
             let row = &self.factor[i * n..i * n + i];
-            let sum: f64 = row.iter().zip(&self.y).map(|(l, y)| l * y).sum();
+            let sum = dot(row, &self.y[..i]);
             self.y[i] = (f64::from(level.b[c][at]) - sum) * self.inverse[i];
         }
         for i in (0..n).rev() {
@@ -104,4 +105,17 @@ impl Coarsest {
     pub(super) fn dot(&self, level: &Level) -> f64 {
         self.cells.iter().map(|&(c, at)| f64::from(level.b[c][at]) * f64::from(level.x[c][at])).sum()
     }
+}
+
+/// Σ a b in four sums beside each other: in one, each addition waits for the last.
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<4>(), b.as_chunks::<4>());
+    let mut sums = [0.0; 4];
+    for (a, b) in a.iter().zip(b) {
+        for l in 0..4 {
+            sums[l] += a[l] * b[l];
+        }
+    }
+    let rest: f64 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
+    (sums[0] + sums[2]) + (sums[1] + sums[3]) + rest
 }

@@ -89,6 +89,22 @@ impl Singular {
         }
     }
 
+    /// As [`Singular::project`], of a vector that is 0 in most cells: (colour, slot, value), a slot any number of times.
+    pub(super) fn project_sparse(&self, v: &mut Vec<(u8, u32, f32)>) {
+        let mut begin = 0;
+        for &end in &self.ends {
+            let mut cells = self.cells[begin..end].to_vec();
+            begin = end;
+            cells.sort_unstable();
+            let inside = |c: u8, at: u32| cells.binary_search(&(c, at)).is_ok();
+            let sum: f64 = v.iter().filter(|v| inside(v.0, v.1)).map(|v| f64::from(v.2)).sum();
+            let mean = (sum / cells.len() as f64) as f32;
+            if mean.abs() > 1e-7 * v.iter().map(|v| v.2.abs()).fold(0.0, f32::max) {
+                v.extend(cells.iter().map(|&(c, at)| (c, at, -mean)));
+            }
+        }
+    }
+
     /// Takes the mean of each component off its values.
     pub(super) fn project<T: Copy + Into<f64>>(&self, v: [&mut [T]; 2], round: impl Fn(f64) -> T) {
         let mut begin = 0;

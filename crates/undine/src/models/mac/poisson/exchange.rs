@@ -55,12 +55,15 @@ fn unknown(diagonal: f32) -> bool {
 #[inline(always)]
 fn window(row: Option<&[f32]>, x: usize, after: f32) -> [f32; CELLS + 1] {
     let mut out = [0.0; CELLS + 1];
-    if let Some(row) = row {
-        let end = row.len().min(x + CELLS + 1);
-        out[..end - x].copy_from_slice(&row[x..end]);
-        if end - x <= CELLS {
-            out[end - x] = after;
-        }
+    let Some(row) = row else { return out };
+    // A length that the compiler knows: copies of any length are calls, which took half of the time.
+    if let Some(all) = row[x..].first_chunk::<CELLS>() {
+        out[..CELLS].copy_from_slice(all);
+        out[CELLS] = row.get(x + CELLS).copied().unwrap_or(after);
+    } else {
+        let count = row.len() - x;
+        out[..count].copy_from_slice(&row[x..]);
+        out[count] = after;
     }
     out
 }
@@ -223,15 +226,20 @@ impl Level {
         let finite = AtomicBool::new(true);
         self.each_group(|at, x, parity, here| {
             let given = window(Some(&given[here..here + self.size[0]]), x, 0.0);
-            let mut values = [0.0; CELLS];
             let mut sound = true;
-            for (l, (value, given)) in values.iter_mut().zip(given).enumerate() {
-                let is_unknown = self.inverse[(l + parity) & 1][at + l / 2] > 0.0;
-                let fine = given.abs() <= f32::MAX;
-                sound &= fine | !is_unknown;
-                *value = if fine & is_unknown { given * scale } else { 0.0 };
+            for half in 0..2 {
+                let c = half ^ parity;
+                let inverse = &self.inverse[c][at..at + LANES];
+                let mut values = [0.0; LANES];
+                for l in 0..LANES {
+                    let value = given[2 * l + half];
+                    let (fine, is_unknown) = (value.abs() <= f32::MAX, inverse[l] > 0.0);
+                    sound &= fine | !is_unknown;
+                    values[l] = if fine & is_unknown { value * scale } else { 0.0 };
+                }
+                // SAFETY: the group is this thread's.
+                unsafe { out[c].write(at, &values) };
             }
-            deal(&values, parity, out, at);
             if !sound {
                 finite.store(false, Ordering::Relaxed);
             }
@@ -265,6 +273,36 @@ impl Level {
                     // SAFETY: the cell is in the box, and this thread's.
                     unsafe { *p.at(here + x0 + l) = value };
                 }
+            }
+        });
+    }
+
+    /// Gives the sum of vectors back, where there are unknowns.
+    pub(super) fn store_sum(&self, of: [Option<&Split>; 2], scale: f64, p: &mut [f32]) {
+        let p = Out(p.as_mut_ptr());
+        let scale = scale as f32;
+        self.each_group(|at, x0, parity, here| {
+            let mut slots = [[0.0; LANES]; 2];
+            for (c, slots) in slots.iter_mut().enumerate() {
+                for v in of.iter().flatten() {
+                    for (sum, v) in slots.iter_mut().zip(&v[c][at..at + LANES]) {
+                        *sum += v;
+                    }
+                }
+                for (sum, inverse) in slots.iter_mut().zip(&self.inverse[c][at..at + LANES]) {
+                    let value = *sum * scale;
+                    *sum = if (*inverse > 0.0) & (value.abs() <= f32::MAX) { value } else { 0.0 };
+                }
+            }
+            let mut row = [0.0; CELLS];
+            for l in 0..LANES {
+                row[2 * l] = slots[parity][l];
+                row[2 * l + 1] = slots[1 - parity][l];
+            }
+            let count = CELLS.min(self.size[0] - x0);
+            for (l, value) in row.into_iter().enumerate().take(count) {
+                // SAFETY: the cell is in the box, and this thread's.
+                unsafe { *p.at(here + x0 + l) = value };
             }
         });
     }

@@ -55,26 +55,33 @@ impl Hierarchy {
         self.coarsest.factorise(&mut self.levels[self.depth - 1]);
     }
 
-    /// One V-cycle: x of the finest level is about A⁻¹ b. Returns Σ b x.
+    /// One V-cycle: x of the finest level is about A⁻¹ b. Returns Σ b x of either colour. If it is `begun`, x of the first colour is
+    /// b / diagonal already.
     ///
     /// As a map from b to x it is symmetric and positive, as the conjugate gradient wants it: the sweeps after the coarse
     /// correction are those before it in reverse, and since I - ω P B Pᵀ A ≤ I in the energy norm for any positive B and
     /// ω, and the sweeps contract, so is I - M A < I.
-    pub(super) fn cycle(&mut self) -> f64 {
-        self.cycle_from(0)
+    pub(super) fn cycle(&mut self, begun: bool) -> [f64; 2] {
+        self.cycle_from(0, begun)
     }
 
-    fn cycle_from(&mut self, l: usize) -> f64 {
+    /// Whether A x is b in the cells of the first colour after a cycle: they were relaxed last, and are no neighbours.
+    pub(super) fn ends_exact(&self) -> bool {
+        self.depth > 1 && self.levels[0].two_coloured()
+    }
+
+    fn cycle_from(&mut self, l: usize, begun: bool) -> [f64; 2] {
         if l + 1 == self.depth {
             let level = &mut self.levels[l];
             self.coarsest.solve(level);
-            return self.coarsest.dot(level);
+            level.wrap_x();
+            return [self.coarsest.dot(level), 0.0];
         }
         let (fine, coarse) = self.levels.split_at_mut(l + 1);
         let (fine, coarse) = (&mut fine[l], &mut coarse[0]);
         let two_coloured = fine.two_coloured();
         let sweeps = if l > 0 { COARSE_SWEEPS } else { 1 };
-        fine.sweep_from_zero(two_coloured);
+        fine.sweep_from_zero(two_coloured, begun);
         for _ in 1..sweeps {
             fine.relax(0);
             fine.relax(1);
@@ -85,7 +92,7 @@ impl Hierarchy {
             let (k, x) = (fine.colour(c), [&fine.x[c][..], &fine.x[1 - c][..]]);
             transfer::restrict(&coarse.groups, &between, &k, &fine.b[c], x, c > 0, &mut coarse.b);
         }
-        self.cycle_from(l + 1);
+        self.cycle_from(l + 1, false);
         let (fine, coarse) = self.levels.split_at_mut(l + 1);
         let (fine, coarse) = (&mut fine[l], &coarse[0]);
         for c in 0..if two_coloured { 1 } else { 2 } {
@@ -96,7 +103,8 @@ impl Hierarchy {
             fine.relax(1);
             fine.relax(0);
         }
-        fine.relax(1) + fine.relax(0)
+        let black = fine.relax(1);
+        [fine.relax(0), black]
     }
 }
 
@@ -122,12 +130,14 @@ impl Level {
     }
 
     /// The first sweep: x = 0, then the cells of one colour, then the others'.
-    fn sweep_from_zero(&mut self, two_coloured: bool) {
+    fn sweep_from_zero(&mut self, two_coloured: bool, begun: bool) {
         if !two_coloured {
             self.x.fill(0.0);
         }
-        let k = Colour::of(&self.plus, &self.diagonal, &self.inverse, self.stride, self.uniform, 0);
-        kernels::relax_from_zero(&self.groups, &k, &self.b[0], &mut self.x[0]);
+        if !(begun && two_coloured) {
+            let k = Colour::of(&self.plus, &self.diagonal, &self.inverse, self.stride, self.uniform, 0);
+            kernels::relax_from_zero(&self.groups, &k, &self.b[0], &mut self.x[0]);
+        }
         self.wrap_x();
         self.relax(1);
     }

@@ -2,8 +2,6 @@
 
 use std::ops::{Index, IndexMut};
 
-use rayon::prelude::*;
-
 use super::level::LANES;
 use crate::simd::{Eight, Portable};
 
@@ -84,11 +82,11 @@ impl<'a> Colour<'a> {
 }
 
 /// Groups worked on by one task. Sums are taken task by task, so they do not depend on the number of threads.
-pub(super) const TASK: usize = 256;
+pub(super) const TASK: usize = 128;
 /// Levels with fewer groups are not worth waking other threads.
-pub(super) const PARALLEL: usize = 2048;
+pub(super) const PARALLEL: usize = 1024;
 /// Groups whose products are summed in single precision.
-const BLOCK: usize = 32;
+pub(super) const BLOCK: usize = 32;
 
 /// Bit of a group's number: the parity (y + z) & 1 of its row.
 pub(super) const ODD_ROW: u32 = 1;
@@ -106,10 +104,35 @@ pub(super) fn at_of(group: u32) -> usize {
 
 /// Runs a kernel over groups, in parallel if there are many, and sums what it returns in a fixed order.
 pub(super) fn over(groups: &[u32], kernel: impl Fn(&[u32]) -> f64 + Sync + Send) -> f64 {
+    let mut sum = 0.0;
+    over_each(groups, kernel, |part| sum += part);
+    sum
+}
+
+/// As [`over`], and gives what the kernel returns to `take`, in the order of groups.
+pub(super) fn over_each<T: Copy + Default + Send>(
+    groups: &[u32],
+    kernel: impl Fn(&[u32]) -> T + Sync + Send,
+    mut take: impl FnMut(T),
+) {
     if groups.len() < PARALLEL {
-        groups.chunks(TASK).map(kernel).sum()
+        return groups.chunks(TASK).for_each(|part| take(kernel(part)));
+    }
+    let mut all = vec![T::default(); groups.len().div_ceil(TASK)];
+    share(groups, &mut all, &kernel);
+    all.into_iter().for_each(take);
+}
+
+/// Halves until one task is left. Rayon's own chunks cut into more, smaller pieces, each of which is looked for: a pass over 1500
+/// groups took 3 µs longer so.
+fn share<T: Send>(groups: &[u32], all: &mut [T], kernel: &(impl Fn(&[u32]) -> T + Sync)) {
+    if let [one] = all {
+        *one = kernel(groups);
     } else {
-        groups.par_chunks(TASK).map(kernel).collect::<Vec<f64>>().iter().sum()
+        let middle = all.len() / 2;
+        let (lower, upper) = all.split_at_mut(middle);
+        let (first, second) = groups.split_at(middle * TASK);
+        rayon::join(|| share(first, lower, kernel), || share(second, upper, kernel));
     }
 }
 
@@ -165,11 +188,14 @@ impl Wide {
 
 /// Calls `kernel::<L>(args)` with eight lanes of AVX2 or of portable Rust.
 macro_rules! eight {
-    ($kernel:ident($($arg:ident: $kind:ty),* $(,)?)) => {{
+    ($kernel:ident($($arg:ident: $kind:ty),* $(,)?)) => {
+        eight!($kernel($($arg: $kind),*) -> f64)
+    };
+    ($kernel:ident($($arg:ident: $kind:ty),* $(,)?) -> $result:ty) => {{
         #[cfg(target_arch = "x86_64")]
         {
             #[target_feature(enable = "avx2,fma,popcnt,bmi1,bmi2,lzcnt")]
-            fn avx2($($arg: $kind),*) -> f64 {
+            fn avx2($($arg: $kind),*) -> $result {
                 $kernel::<crate::simd::Avx2>($($arg),*)
             }
             if crate::simd::level() >= crate::simd::Level::Avx2 {
@@ -281,98 +307,6 @@ fn relax_from_zero_in<L: Eight>(groups: &[u32], k: &Colour, b: &[f32], x: Out) -
         let at = at_of(group);
         // SAFETY: the group is one of the level's, and this task's own.
         unsafe { load::<L>(b, at).mul(load(k.inverse, at)).store(x.at(at)) };
-    }
-    0.0
-}
-
-/// q = A p; returns Σ p q.
-pub(super) fn apply(groups: &[u32], k: [&Colour; 2], p: &Split, q: &mut Split) -> f64 {
-    let out = q.out();
-    over(groups, |part| {
-        let mut sum = 0.0;
-        for c in 0..2 {
-            let (k, own, other, q) = (k[c], &p[c], &p[1 - c], out[c]);
-            sum += eight!(apply_in(part: &[u32], k: &Colour, own: &[f32], other: &[f32], q: Out));
-        }
-        sum
-    })
-}
-
-#[inline(always)]
-fn apply_in<L: Eight>(groups: &[u32], k: &Colour, own: &[f32], other: &[f32], q: Out) -> f64 {
-    let mut total = 0.0;
-    for block in groups.chunks(BLOCK) {
-        let mut dot = L::splat(0.0);
-        for &group in block {
-            let at = at_of(group);
-            // SAFETY: the group is one of the level's, and this task's own.
-            unsafe {
-                let p = load::<L>(own, at);
-                // By way of 1 / diagonal, so that it is 0 where there is no unknown (a ghost may have couplings).
-                let (sum, inverse) = neighbours::<L>(k, other, group);
-                let product = p.sub(sum.mul(inverse)).mul(diagonal(k, group));
-                dot = p.mul_add(product, dot);
-                product.store(q.at(at));
-            }
-        }
-        total += f64::from(dot.sum());
-    }
-    total
-}
-
-/// x += α p, r -= α q; returns Σ r².
-pub(super) fn advance(groups: &[u32], alpha: f32, p: &Split, q: &Split, x: &mut Split, r: &mut Split) -> f64 {
-    let (xs, rs) = (x.out(), r.out());
-    over(groups, |part| {
-        let mut sum = 0.0;
-        for c in 0..2 {
-            let (p, q, x, r) = (&p[c], &q[c], xs[c], rs[c]);
-            sum += eight!(advance_in(part: &[u32], alpha: f32, p: &[f32], q: &[f32], x: Out, r: Out));
-        }
-        sum
-    })
-}
-
-#[inline(always)]
-fn advance_in<L: Eight>(groups: &[u32], alpha: f32, p: &[f32], q: &[f32], x: Out, r: Out) -> f64 {
-    let (plus, minus) = (L::splat(alpha), L::splat(-alpha));
-    let mut total = 0.0;
-    for block in groups.chunks(BLOCK) {
-        let mut dot = L::splat(0.0);
-        for &group in block {
-            let at = at_of(group);
-            // SAFETY: the group is one of the level's, and this task's own.
-            unsafe {
-                plus.mul_add(load(p, at), L::load(x.at(at))).store(x.at(at));
-                let new = minus.mul_add(load(q, at), L::load(r.at(at)));
-                dot = new.mul_add(new, dot);
-                new.store(r.at(at));
-            }
-        }
-        total += f64::from(dot.sum());
-    }
-    total
-}
-
-/// p = z + β p.
-pub(super) fn turn(groups: &[u32], beta: f32, z: &Split, p: &mut Split) {
-    let out = p.out();
-    over(groups, |part| {
-        for c in 0..2 {
-            let (z, p) = (&z[c], out[c]);
-            eight!(turn_in(part: &[u32], beta: f32, z: &[f32], p: Out));
-        }
-        0.0
-    });
-}
-
-#[inline(always)]
-fn turn_in<L: Eight>(groups: &[u32], beta: f32, z: &[f32], p: Out) -> f64 {
-    let beta = L::splat(beta);
-    for &group in groups {
-        let at = at_of(group);
-        // SAFETY: the group is one of the level's, and this task's own.
-        unsafe { beta.mul_add(L::load(p.at(at)), load(z, at)).store(p.at(at)) };
     }
     0.0
 }
@@ -517,6 +451,26 @@ pub(super) fn add(groups: &[u32], v: Option<&[Vec<f64>; 2]>, x: &Split, sum: &mu
                     let v = v.map_or(0.0, |v| v[c][at + l]);
                     // SAFETY: the group is one of the level's, and this task's own.
                     unsafe { *out.at(c, at + l) = v + f64::from(*x) };
+                }
+            }
+        }
+        0.0
+    });
+}
+
+/// to += x, or x alone.
+pub(super) fn sum(groups: &[u32], adds: bool, x: &Split, to: &mut Split) {
+    let out = to.out();
+    over(groups, |part| {
+        for &group in part {
+            for c in 0..2 {
+                let at = at_of(group);
+                for (l, x) in x[c][at..at + LANES].iter().enumerate() {
+                    // SAFETY: the group is one of the level's, and this task's own.
+                    unsafe {
+                        let to = out[c].at(at + l);
+                        *to = if adds { *to + x } else { *x };
+                    }
                 }
             }
         }

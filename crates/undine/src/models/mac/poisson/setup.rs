@@ -133,22 +133,20 @@ pub(super) fn spread(groups: &[u32], k: [&Colour; 2], sweep: usize, seen: &mut S
 
 #[inline(always)]
 fn spread_in<L: Eight>(groups: &[u32], back: bool, k0: &Colour, k1: &Colour, seen: &mut Split) -> f64 {
-    let mut loose = 0;
+    let (mut loose, zero, one) = (0, L::splat(0.0), L::splat(1.0));
     for i in 0..groups.len() {
         let group = groups[if back { groups.len() - 1 - i } else { i }];
         let at = at_of(group);
         for (c, k) in [(0, k0), (1, k1)] {
             // SAFETY: the group is one of the level's.
-            let news = unsafe { neighbours::<L>(k, &seen[1 - c], group) }.0.to_array();
-            for l in 0..LANES {
-                if k.inverse[at + l] > 0.0 {
-                    if news[l] > 0.0 {
-                        seen[c][at + l] = 1.0;
-                    }
-                    loose += usize::from(seen[c][at + l] == 0.0);
-                }
+            unsafe {
+                let (own, inverse) = (load::<L>(&seen[c], at), load::<L>(k.inverse, at));
+                let news = neighbours::<L>(k, &seen[1 - c], group).0;
+                let new = own.max(one.where_below(zero, news).where_below(zero, inverse));
+                loose += (zero.below(inverse) & !zero.below(new)).count_ones();
+                new.store(seen[c].as_mut_ptr().add(at));
             }
         }
     }
-    loose as f64
+    f64::from(loose)
 }

@@ -429,3 +429,85 @@ fn empty_boxes_single_cells_and_senseless_matrices_are_survived() {
         }
     }
 }
+
+/// A tank and terms as of two bodies in it, one of them light.
+fn tank_with_bodies(size: [usize; 3]) -> (System, Vec<f32>, Vec<Rank>) {
+    let (system, b) = tank(size, 0.6);
+    let [nx, ny, _] = size;
+    let body = |first: [usize; 3], axis: usize, weight: f32| {
+        let cell = |at: [usize; 3]| (at[0] + nx * (at[1] + ny * at[2])) as u32;
+        let mut d = Vec::new();
+        for k in 0..64 {
+            let at = [first[0] + k % 4, first[1] + k / 4 % 4, first[2] + k / 16];
+            let mut next = at;
+            next[axis] += 1;
+            d.extend([(cell(at), 0.7), (cell(next), -0.7)]);
+        }
+        Rank { d, weight }
+    };
+    let ranks = (0..3).flat_map(|a| [body([2, 3, 2], a, 0.05), body([9, 2, 7], a, 2.0)]).collect();
+    (system, b, ranks)
+}
+
+#[test]
+fn terms_of_bodies_are_solved_for_with_the_system() {
+    for size in [[20, 20, 20], [64, 48, 40]] {
+        let (system, b, ranks) = tank_with_bodies(size);
+        let mut solver = Poisson::new(size, system.periodic);
+        solver.take(&system);
+        let mut p = vec![0.0; b.len()];
+        let goal = Goal { tolerance: 1e-4, peak: f64::INFINITY, most: 60 };
+        let report = solver.answer(&ranks, &b, &mut p, goal);
+        let wide: Vec<f64> = p.iter().map(|p| f64::from(*p)).collect();
+        let mut left = product(&system, &wide);
+        for rank in &ranks {
+            let sum: f64 = rank.d.iter().map(|(c, d)| f64::from(*d) * wide[*c as usize]).sum();
+            for (c, d) in rank.d.iter().filter(|(c, _)| system.diagonal[*c as usize] > 0.0) {
+                left[*c as usize] += f64::from(rank.weight) * sum * f64::from(*d);
+            }
+        }
+        let left: Vec<f64> = (0..b.len())
+            .map(|i| if system.diagonal[i] > 0.0 { f64::from(b[i]) - left[i] } else { 0.0 })
+            .collect();
+        let wide_b: Vec<f64> = b.iter().map(|b| f64::from(*b)).collect();
+        let residual = norm(&left) / norm(&wide_b);
+        println!("{size:?}: {report:?}, true {residual:e}");
+        assert!(report.residual <= 1e-4 && report.iterations <= 20, "{report:?}");
+        assert!(residual <= 2e-4, "{residual} is not {report:?}");
+        // From the answer nothing is left to do but what rounding asks for.
+        let again = solver.answer(&ranks, &b, &mut p, Goal { tolerance: 2e-4, ..goal });
+        assert!(again.iterations <= 1, "{again:?}");
+    }
+}
+
+#[test]
+fn no_cell_is_farther_off_than_the_peak_and_threads_make_no_difference() {
+    let size = [64, 48, 40];
+    let (system, b, ranks) = tank_with_bodies(size);
+    let answer = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let mut solver = Poisson::new(size, system.periodic);
+            solver.take(&system);
+            let mut p = vec![0.0; b.len()];
+            let loose = Goal { tolerance: 0.5, peak: f64::INFINITY, most: 60 };
+            let rough = solver.answer(&[], &b, &mut p, loose);
+            let report = solver.answer(&[], &b, &mut p, Goal { peak: 1e-3, ..loose });
+            assert!(rough.iterations > 0 && report.iterations > 0, "{rough:?} {report:?}");
+            let mut coupled = p.clone();
+            solver.answer(&ranks, &b, &mut coupled, loose);
+            (p, coupled)
+        })
+    };
+    let (p, coupled) = answer(1);
+    let wide: Vec<f64> = p.iter().map(|p| f64::from(*p)).collect();
+    let ap = product(&system, &wide);
+    let worst = (0..b.len())
+        .filter(|i| system.diagonal[*i] > 0.0)
+        .map(|i| (f64::from(b[i]) - ap[i]).abs())
+        .fold(0.0, f64::max);
+    assert!(worst <= 1.1e-3, "{worst}");
+    for threads in 2..=3 {
+        assert!(answer(threads) == (p.clone(), coupled.clone()), "{threads} threads");
+    }
+}

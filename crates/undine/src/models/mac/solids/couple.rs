@@ -1,28 +1,23 @@
 //! Pressure on bodies: what the liquid loses they gain.
 //!
-//! With the divergence D v of a ball's velocity v through the cells it cuts, and the pressure p(v) that keeps volumes then, v obeys
-//! m v = m v* + ρV Dᵀp(v), v* being its velocity without the liquid. Dᵀ A⁻¹ D is the added mass. These few equations are solved by
-//! conjugate gradients, each iteration with one solve of the pressure's system A, which knows the ball as a wall only.
+//! With the divergence D v of a ball's velocity v through the cells it cuts, the pressure's system A, which knows the ball as a wall
+//! only, has the right side b - D v, and v obeys m v = m v* + ρV Dᵀp, v* being its velocity without the liquid. So p solves
+//! (A + ρV/m D Dᵀ) p = b - D v*: three terms more for each ball, which the preconditioner of A need not know (Batty 2007). Dᵀ A⁻¹ D is the
+//! added mass. Conjugate gradients over v, with a solve of A each, took three times as long.
 //!
 //! Lattices are in A: the share of a face that they fill moves by the gradient of the pressure over their density.
 
 use glam::DVec3;
 
-use super::Immersed;
+use super::{Immersed, Shape};
 use crate::models::mac::cuts::Cuts;
 use crate::models::mac::layout::Layout;
 use crate::models::mac::liquid::Liquid;
+use crate::models::mac::poisson::Rank;
 use crate::models::mac::pressure::{Pressure, step_up, subtract_gradient};
 use crate::models::mac::transfer::{Faces, between, stencil, weights};
 use crate::scene::SolidKind;
 use crate::state::springs::Springs;
-
-/// What is left of a ball's balance of momentum, as a share of what acts on it.
-const TOLERANCE: f64 = 2e-3;
-/// Residual of the responses to balls.
-const RESPONSE: f64 = 1e-3;
-/// Most iterations for the velocities of balls.
-const MOST: usize = 8;
 
 /// A step of bodies in the liquid.
 #[derive(Clone, Copy)]
@@ -80,7 +75,6 @@ impl Immersed {
         } else {
             state.velocity.clone()
         };
-        let middle = falling.clone();
         for (body, share) in state.bodies.iter().zip(&shares) {
             for i in body.nodes.clone().filter(|i| !state.pinned[*i]) {
                 falling[i] += gravity * (share * kicks[1]);
@@ -88,22 +82,12 @@ impl Immersed {
         }
         shape.follow_lattices(self, layout, state, |node| falling[node]);
         let free: Vec<DVec3> = shape.balls.iter().map(|b| falling[b.node]).collect();
-        // A ball goes on as it did, for a first guess.
-        let mut balls: Vec<DVec3> = (shape.balls.iter().zip(&free))
-            .map(|(b, v)| {
-                if last == 0.0 || state.pinned[b.node] {
-                    return *v;
-                }
-                middle[b.node] + (state.velocity[b.node] - start[b.node]) * (kicks[1] / last)
-            })
-            .collect();
+        let mut balls = free.clone();
         shape.set_speeds(layout, bare, &balls, cuts);
         pressure.guess(kicks);
         let mut p = std::mem::take(&mut pressure.p);
-        pressure.solve_divergence((layout, cuts, liquid), u, kicks[1], &mut p, false);
-        self.shape = shape;
-        self.balance(dip, pressure, (&free, kicks[1]), &mut balls, &mut p);
-        let mut shape = std::mem::take(&mut self.shape);
+        let ranks = self.ranks(dip, &shape);
+        pressure.solve_divergence((layout, cuts, liquid), u, kicks[1], &mut p, &ranks, false);
         let parted = part(&shape.balls, dip, cuts, &mut p);
         // Balls have what the pressure gives them, to the last digit.
         let settle = |balls: &mut [DVec3], p: &[f32]| {
@@ -126,7 +110,8 @@ impl Immersed {
         speeds(&p, &balls, cuts);
         subtract_gradient(layout, cuts, liquid, &p, u);
         let mut more = vec![0.0; p.len()];
-        if !parted && pressure.solve_divergence((layout, cuts, liquid), u, kicks[1], &mut more, true) {
+        if !parted && pressure.solve_divergence((layout, cuts, liquid), u, kicks[1], &mut more, &ranks, true)
+        {
             subtract_gradient(layout, cuts, liquid, &more, u);
             p.iter_mut().zip(&more).for_each(|(p, more)| *p += more);
             settle(&mut balls, &p);
@@ -168,78 +153,25 @@ impl Immersed {
         sum * (self.reference * layout.volume())
     }
 
-    /// Velocities of balls and the pressure that fit each other.
-    fn balance(
-        &self,
-        dip: &Dip,
-        pressure: &mut Pressure,
-        (free, kick): (&[DVec3], f64),
-        balls: &mut [DVec3],
-        p: &mut [f32],
-    ) {
-        let Dip { layout, state, gravity, .. } = *dip;
-        let all = &self.shape.balls;
-        let mass = |k: usize| state.mass[all[k].node];
-        let held = |k: usize| state.pinned[all[k].node];
-        let scale = |k: usize| {
-            let volume = mass(k) / self.fillings[all[k].body].density;
-            1.0 / (mass(k) + 0.5 * self.reference * volume)
-        };
-        let mut r: Vec<DVec3> = (0..all.len())
-            .map(|k| {
-                if held(k) {
-                    return DVec3::ZERO;
-                }
-                mass(k) * (free[k] - balls[k]) + self.push(dip, &all[k].faces, p)
-            })
-            .collect();
-        let acts: f64 = (0..all.len()).map(|k| (mass(k) * gravity.length() * kick).powi(2)).sum::<f64>()
-            + (0..all.len()).map(|k| (mass(k) * (free[k] - balls[k])).length_squared()).sum::<f64>();
-        let goal = TOLERANCE * TOLERANCE * acts;
-        let square = |r: &[DVec3]| r.iter().map(|r| r.length_squared()).sum::<f64>();
-        let dot = |a: &[DVec3], b: &[DVec3]| a.iter().zip(b).map(|(a, b)| a.dot(*b)).sum::<f64>();
-        let mut d = vec![DVec3::ZERO; all.len()];
-        let (mut b, mut q) = (vec![0.0; p.len()], vec![0.0; p.len()]);
-        let mut before = 0.0;
-        for _ in 0..MOST {
-            if square(&r) <= goal || square(&r) == 0.0 {
-                break;
-            }
-            let z: Vec<DVec3> = r.iter().enumerate().map(|(k, r)| *r * scale(k)).collect();
-            let rz = dot(&r, &z);
-            let beta = if before > 0.0 { rz / before } else { 0.0 };
-            before = rz;
-            d.iter_mut().zip(&z).for_each(|(d, z)| *d = *z + *d * beta);
-            b.fill(0.0);
-            for (ball, d) in all.iter().zip(&d) {
-                for &(a, i, share) in &ball.faces {
-                    let (a, i) = (usize::from(a), i as usize);
-                    let flow = share * (d[a] / layout.h[a]) as f32;
-                    for (cell, flow) in [(i, -flow), (i - layout.stride[a], flow)] {
-                        if let Some(c) = dip.cell(cell).filter(|c| pressure.system.diagonal[*c] > 0.0) {
-                            b[c] += flow;
-                        }
+    /// What balls that are free add to the pressure's system: ρV/m D Dᵀ, one term for each of their velocity's components.
+    fn ranks(&self, dip: &Dip, shape: &Shape) -> Vec<Rank> {
+        let Dip { layout, state, .. } = *dip;
+        let mut ranks = Vec::new();
+        for ball in shape.balls.iter().filter(|b| !state.pinned[b.node]) {
+            let weight = (self.reference * layout.volume() / state.mass[ball.node]) as f32;
+            for a in 0..3 {
+                let mut d = Vec::new();
+                for &(axis, i, share) in ball.faces.iter().filter(|f| usize::from(f.0) == a) {
+                    let (i, s) = (i as usize, layout.stride[usize::from(axis)]);
+                    let flow = share * (1.0 / layout.h[a]) as f32;
+                    for (cell, flow) in [(i, -flow), (i - s, flow)] {
+                        d.extend(dip.cell(cell).map(|c| (c as u32, flow)));
                     }
                 }
+                ranks.push(Rank { d, weight });
             }
-            pressure.respond(&b, &mut q, RESPONSE);
-            let answer: Vec<DVec3> =
-                (0..all.len())
-                    .map(|k| {
-                        if held(k) { DVec3::ZERO } else { mass(k) * d[k] + self.push(dip, &all[k].faces, &q) }
-                    })
-                    .collect();
-            let alpha = rz / dot(&d, &answer);
-            if !alpha.is_finite() {
-                break;
-            }
-            for k in 0..all.len() {
-                balls[k] += d[k] * alpha;
-                r[k] -= answer[k] * alpha;
-            }
-            let a = alpha as f32;
-            p.iter_mut().zip(&q).for_each(|(p, q)| *p -= a * q);
         }
+        ranks
     }
 }
 
@@ -269,7 +201,7 @@ fn part(balls: &[super::shape::Ball], dip: &Dip, cuts: &Cuts, p: &mut [f32]) -> 
 }
 
 /// Impulses of the pressure on the nodes of lattices, kg m/s.
-fn gather(immersed: &Immersed, shape: &super::Shape, dip: &Dip, p: &[f32]) -> Vec<DVec3> {
+fn gather(immersed: &Immersed, shape: &Shape, dip: &Dip, p: &[f32]) -> Vec<DVec3> {
     let Dip { layout, liquid, state, .. } = *dip;
     if shape.inside.is_empty() {
         return Vec::new();
