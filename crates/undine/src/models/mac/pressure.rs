@@ -184,7 +184,7 @@ impl Row<'_> {
         let mut is_surface = false;
         for (a, plus) in plus.into_iter().enumerate() {
             let s = self.layout.stride[a];
-            // Where both sides are wet, and the surface after: a cell at a time took four times as long.
+            // Where both sides are wet, and the surface after.
             let sides = [(self.first, self.first - s), (self.first + s, self.first + s)];
             for (face, other) in sides {
                 let open = &self.cuts.open[a][face..][..nx];

@@ -1,5 +1,5 @@
 //! Loops over rows of cells or faces along x, without branches and with AVX2 where there is: as plain loops for any processor of the
-//! kind, four lanes wide and with masks put together by hand, they took two to three times as long.
+//! kind they would be four lanes wide, with masks put together by hand.
 
 /// Calls a function, compiled for AVX2 if the processor has it. Sums and products are the same to the last bit.
 macro_rules! wide {

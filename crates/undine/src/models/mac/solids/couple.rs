@@ -3,7 +3,7 @@
 //! With the divergence D v of a ball's velocity v through the cells it cuts, the pressure's system A, which knows the ball as a wall
 //! only, has the right side b - D v, and v obeys m v = m v* + ρV Dᵀp, v* being its velocity without the liquid. So p solves
 //! (A + ρV/m D Dᵀ) p = b - D v*: three terms more for each ball, which the preconditioner of A need not know (Batty 2007). Dᵀ A⁻¹ D is the
-//! added mass. Conjugate gradients over v, with a solve of A each, took three times as long.
+//! added mass. Conjugate gradients over v, with a solve of A each, took more than twice as long.
 //!
 //! Lattices are in A: the share of a face that they fill moves by the gradient of the pressure over their density.
 
