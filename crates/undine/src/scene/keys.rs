@@ -165,7 +165,7 @@ static MODEL: Table = Table {
         key("interaction_damping", Number(NOT_NEGATIVE), Absent("a fifth of the critical one"), "N s/m⁴",
             "Damping of that force per volume of liquid. Raising it makes bodies drag liquid along."),
         key("interaction_subset", Integer(1, 1_000_000), Num(1.0), "",
-            "One marker of so many of each cell, but at least twelve, takes part in that force and stands for the others. Raising it is faster and rougher."),
+            "One marker of so many of each cell, but at least twenty, takes part in that force and stands for the others. Raising it is faster and rougher."),
         key("walls", Choice(&super::WallKind::NAMES), Word("particles"), "",
             "What keeps fluid out of walls. `particles`: boundary particles, with the fluid's pressure gone on behind them, on walls that it sticks to (no-slip, or adhesion), smooth layers on those it slips along. `evolved-density` and `lennard-jones`: boundary particles on all bodies, with a density of their own or repelling by distance. `layers`: no particles. With `kernels = \"mueller\"` always `layers`."),
         key("cohesion", Number(range(1e-6, 1e3)), Num(0.01), "",

@@ -134,6 +134,7 @@ impl Tracers {
     fn find_shift(&mut self, flow: &Flow, sight: Sight, reach: Reach) {
         let layout = flow.layout;
         let [nx, ny, _] = layout.n.map(|n| 2 * n + 1);
+        let around_x = reach.middle[0] + 1;
         let [_, around_y, around_z] = reach.middle.map(|r| 2 * r as isize);
         let points = self.shift.all(layout);
         points.par_chunks_mut(PLANES * nx * ny).enumerate().for_each_init(
@@ -142,7 +143,7 @@ impl Tracers {
                 let first = c * PLANES;
                 let end = first + planes.len() / (nx * ny);
                 // Rows that no liquid is near to are passed by.
-                let wet = sight.wet_rows(layout, first, end);
+                let (wet, x) = sight.wet_rows(layout, first, end);
                 for (r, row) in planes.chunks_exact_mut(nx).enumerate() {
                     if !wet.contains(&(r % ny)) {
                         row.fill(Vec4::new(0.0, 0.0, 0.0, UNKNOWN));
@@ -155,7 +156,11 @@ impl Tracers {
                 drift.take(
                     layout,
                     flow.drift,
-                    0..layout.n[0],
+                    if layout.periodic[0] {
+                        0..layout.n[0]
+                    } else {
+                        x.start.saturating_sub(around_x)..(x.end + around_x).min(layout.n[0])
+                    },
                     wet.start as isize - 1 - around_y..wet.end as isize + 1 + around_y,
                     first as isize - 1 - around_z..end as isize + 1 + around_z,
                 );
@@ -356,19 +361,28 @@ fn careful(flow: &Flow, sight: Sight, x: &mut [f32; 3], to: Vec4, id: u32) -> bo
 }
 
 impl Sight<'_> {
-    /// Numbers along y of the rows of points, in planes `first` to `end` across z, from the first to the last with markers that carry about.
-    fn wet_rows(&self, layout: &Layout, first: usize, end: usize) -> Range<usize> {
-        let [_, ny, nz] = layout.n;
-        let is_wet = |y: &usize| {
-            (first / 2..=end / 2 + 1).map(|z| z.clamp(1, nz)).any(|z| {
+    /// Numbers along y of the rows of points, in planes `first` to `end` across z, from the first to the last with markers that carry about;
+    /// and the cells along x from the first to the last of these.
+    fn wet_rows(&self, layout: &Layout, first: usize, end: usize) -> (Range<usize>, Range<usize>) {
+        let [nx, ny, nz] = layout.n;
+        let (mut low, mut high) = ([usize::MAX; 2], [0; 2]);
+        for y in 1..=ny {
+            for z in (first / 2..=end / 2 + 1).map(|z| z.clamp(1, nz)) {
                 let row = y * layout.stride[1] + z * layout.stride[2];
-                self.cells[row..row + layout.dims[0]].iter().any(|c| *c > 0.0)
-            })
-        };
-        let mut rows = (1..=ny).filter(is_wet);
-        let Some(low) = rows.next() else { return 0..0 };
-        let high = rows.next_back().unwrap_or(low);
-        2 * low - 2..2 * high + 1
+                // The padding too: what wraps around is about as well.
+                let cells = &self.cells[row..row + layout.dims[0]];
+                let Some(from) = cells.iter().position(|c| *c > 0.0) else { continue };
+                let to = cells.iter().rposition(|c| *c > 0.0).unwrap_or(from);
+                for (b, [from, to]) in [[from, to], [y, y]].into_iter().enumerate() {
+                    (low[b], high[b]) = (low[b].min(from), high[b].max(to));
+                }
+            }
+        }
+        if low[1] > high[1] {
+            return (0..0, 0..0);
+        }
+        let x = low[0].clamp(1, nx) - 1..high[0].clamp(1, nx);
+        (2 * low[1] - 2..2 * high[1] + 1, x)
     }
 
     /// Whether no marker that carries is about.

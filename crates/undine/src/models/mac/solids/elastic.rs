@@ -23,8 +23,10 @@ const COVER: f64 = 0.87;
 const GIVE: f64 = 0.05;
 /// The same of the distance at which cloth holds water off.
 const SHEET_GIVE: f64 = 0.5;
-/// Least markers of a cell that are used, if it has so many: with fewer, chance kicks the liquid out of bodies.
-const LEAST: u32 = 12;
+/// Least markers of a cell that are used, if it has so many: with fewer, chance kicks the liquid out of bodies. (A ball in cells of 27
+/// rises earlier than with all of them by 4.8 % with 12, 5.1 with 16 and 4.0 with 20, the mean of four balls whose densities hardly
+/// differ; single ones are off by 2 % more or less.)
+const LEAST: u32 = 20;
 /// Damping, as a share of the critical one.
 const DAMPING: f64 = 0.2;
 
