@@ -1,7 +1,7 @@
 //! When markers that only follow are moved.
 //!
 //! Nothing asks where they are between frames, but they are most of the markers. So the way that the flow would have taken them is
-//! summed up over steps, and they go it at once: when it may be longer than [`MOST`], and at a frame.
+//! summed up over steps, and they go it at once: when it may be longer than `MOST`, and at a frame.
 
 use rayon::prelude::*;
 
