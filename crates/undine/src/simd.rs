@@ -127,6 +127,11 @@ pub trait Eight: Octets {
     fn copy_sign(self, o: Self) -> Self;
     /// Lane k is the sum of the lanes of `of[k]`, in the order of [`Lanes::sum`].
     fn sums(of: [Self; 8]) -> Self;
+    /// Lanes from the bytes `p[0..8]`.
+    ///
+    /// # Safety
+    /// Eight bytes must be readable at `p`.
+    unsafe fn load_bytes(p: *const u8) -> Self;
 }
 
 /// Eight lanes as an array.
@@ -243,6 +248,11 @@ impl Eight for Portable {
     #[inline(always)]
     fn sums(of: [Self; 8]) -> Self {
         Portable(of.map(Self::sum))
+    }
+    #[inline(always)]
+    unsafe fn load_bytes(p: *const u8) -> Self {
+        // SAFETY: the caller's promise.
+        Portable(unsafe { p.cast::<[u8; 8]>().read_unaligned() }.map(f32::from))
     }
 }
 

@@ -181,6 +181,10 @@ impl Lanes for Avx2 {
 #[allow(clippy::undocumented_unsafe_blocks)]
 impl Eight for Avx2 {
     #[inline(always)]
+    unsafe fn load_bytes(p: *const u8) -> Self {
+        Avx2(unsafe { _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64(p.cast()))) })
+    }
+    #[inline(always)]
     fn copy_sign(self, o: Self) -> Self {
         let sign = unsafe { _mm256_set1_ps(-0.0) };
         Avx2(unsafe { _mm256_or_ps(_mm256_andnot_ps(sign, self.0), _mm256_and_ps(sign, o.0)) })

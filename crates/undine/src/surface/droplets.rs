@@ -35,24 +35,43 @@ pub fn add_droplets(
         })
         .flatten_iter()
         .collect();
+    let balls = outside.into_iter().map(|(k, center)| {
+        let of = |values: &[Vec<f32>; 3]| [values[0][k], values[1][k], values[2][k]];
+        let velocity = (!carried.velocity[0].is_empty()).then(|| of(&carried.velocity));
+        Ball { center, velocity, fluid: carried.fluid.get(k).copied() }
+    });
+    add_balls(surface, balls, f64::from(spacing) * cell)
+}
+
+/// A particle that is shown as a ball: its place, m, and what it has of velocity, m/s, and fluid.
+#[derive(Clone, Copy, Debug)]
+pub struct Ball {
+    pub center: [f32; 3],
+    pub velocity: Option<[f32; 3]>,
+    pub fluid: Option<u8>,
+}
+
+/// Adds balls of the volume of one particle, `spacing` (m) apart at rest.
+pub fn add_balls(
+    surface: &mut Surface,
+    balls: impl ExactSizeIterator<Item = Ball>,
+    spacing: f64,
+) -> Result<(), SurfaceError> {
     let ball = sphere(ROUNDS);
-    let count = surface.position.len() + outside.len() * ball.position.len();
+    let count = surface.position.len() + balls.len() * ball.position.len();
     if count > u32::MAX as usize {
         return Err(SurfaceError::TooManyVertices { count });
     }
-    let radius = (RADIUS * f64::from(spacing) * cell) as f32;
-    for (k, center) in outside {
+    let radius = (RADIUS * spacing) as f32;
+    for Ball { center, velocity, fluid } in balls {
         let first = surface.position.len() as u32;
         surface.position.extend(ball.position.iter().map(|p| add(center, scale(*p, radius))));
         surface.normal.extend_from_slice(&ball.normal);
         surface.triangles.extend(ball.triangles.iter().map(|t| t.map(|v| v + first)));
-        if !carried.velocity[0].is_empty() {
-            let v = [carried.velocity[0][k], carried.velocity[1][k], carried.velocity[2][k]];
-            surface.velocity.extend(std::iter::repeat_n(v, ball.position.len()));
-        }
-        if let Some(&f) = carried.fluid.get(k) {
-            surface.fluid.extend(std::iter::repeat_n(f, ball.position.len()));
-        }
+        surface
+            .velocity
+            .extend(velocity.into_iter().flat_map(|v| std::iter::repeat_n(v, ball.position.len())));
+        surface.fluid.extend(fluid.into_iter().flat_map(|f| std::iter::repeat_n(f, ball.position.len())));
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 mod anisotropic;
 mod color_field;
 mod eigen;
-mod marker_count;
+pub mod marker_count;
 mod neighborhood;
 mod phi;
 mod smoothed;

@@ -280,7 +280,7 @@ fn dress(
 }
 
 /// Whether the first point of an edge is inside.
-fn first_inside(rows: &Rows, point: [usize; 3]) -> bool {
+pub fn first_inside(rows: &Rows, point: [usize; 3]) -> bool {
     rows[point[2]][point[1]] >> point[0] & 1 == 1
 }
 

@@ -18,6 +18,7 @@ pub struct Surface {
 mod adjacency;
 pub(crate) mod candidates;
 pub(crate) mod cloud;
+mod counts;
 mod droplets;
 mod field;
 mod filling;
@@ -52,6 +53,22 @@ use march::Carried;
 pub fn build(frame: &Frame, options: &Options) -> Result<(Surface, Passes), SurfaceError> {
     let mut passes = Passes::default();
     let spacing = check(frame, options)?;
+    let on_grid = options.method == Method::MarkerCount && several_fluids(frame).is_none();
+    let counted = on_grid.then(|| passes.time("count", || counted(frame, options, spacing))).flatten();
+    let surface = match counted {
+        Some(counted) => of_counts(frame, options, spacing, counted, &mut passes)?,
+        None => of_field(frame, options, spacing, &mut passes)?,
+    };
+    Ok((surface, passes))
+}
+
+/// The surface where a sum over particles has its iso value.
+fn of_field(
+    frame: &Frame,
+    options: &Options,
+    spacing: f64,
+    passes: &mut Passes,
+) -> Result<Surface, SurfaceError> {
     let cell = options.cell * spacing;
     // From here on lengths are in cells.
     let spacing = (1.0 / options.cell) as f32;
@@ -78,21 +95,68 @@ pub fn build(frame: &Frame, options: &Options) -> Result<(Surface, Passes), Surf
     let pieces = passes.time("march", || walk::walk(&cloud, &field, &carried, &seeds))?;
     let mut surface = passes.time("stitch", || stitch::stitch(&pieces, cell))?;
     drop(pieces);
-    if options.slivers > 0.0 {
-        passes.time("slivers", || slivers::remove_slivers(&mut surface, (options.slivers * cell) as f32));
-    }
-    if options.smoothing > 0 {
-        passes.time("smooth", || smooth::smooth(&mut surface, options.smoothing));
-    }
-    if options.tessellation > 0 {
-        passes.time("tessellate", || tessellate::tessellate(&mut surface, options.tessellation))?;
-    }
+    refine(&mut surface, options, cell, passes)?;
     if options.droplets && !iso::shows_lone_particles(options.method) {
         passes.time("droplets", || {
             droplets::add_droplets(&mut surface, &cloud, &field, &carried, &seeds, spacing, cell)
         })?;
     }
-    Ok((surface, passes))
+    Ok(surface)
+}
+
+/// Counts the markers of one fluid on a grid, if that can be done.
+fn counted(frame: &Frame, options: &Options, spacing: f64) -> Option<counts::Counted> {
+    let cells = (1.0 / options.cell) as f32;
+    counts::build(&counts::Wish {
+        position: &frame.particles.position,
+        velocity: frame.particles.vector("velocity"),
+        cell: options.cell * spacing,
+        spacing: cells,
+        times: iso::marker_count::reach(cells, options.support),
+        threshold: options.threshold.map_or(iso::marker_count::THRESHOLD, |t| t as f32),
+    })
+}
+
+/// The surface from counts.
+fn of_counts(
+    frame: &Frame,
+    options: &Options,
+    spacing: f64,
+    counted: counts::Counted,
+    passes: &mut Passes,
+) -> Result<Surface, SurfaceError> {
+    let cell = options.cell * spacing;
+    let mut surface = passes.time("stitch", || stitch::stitch(&counted.pieces, cell))?;
+    refine(&mut surface, options, cell, passes)?;
+    if options.droplets {
+        let (position, velocity) = (&frame.particles.position, frame.particles.vector("velocity"));
+        let balls = counted.outside.iter().map(|&i| droplets::Ball {
+            center: position[i as usize],
+            velocity: velocity.map(|v| v[i as usize]),
+            fluid: None,
+        });
+        passes.time("droplets", || droplets::add_balls(&mut surface, balls, spacing))?;
+    }
+    Ok(surface)
+}
+
+/// Takes slivers and noise out of a surface and rounds it, as far as that is asked for.
+fn refine(
+    surface: &mut Surface,
+    options: &Options,
+    cell: f64,
+    passes: &mut Passes,
+) -> Result<(), SurfaceError> {
+    if options.slivers > 0.0 {
+        passes.time("slivers", || slivers::remove_slivers(surface, (options.slivers * cell) as f32));
+    }
+    if options.smoothing > 0 {
+        passes.time("smooth", || smooth::smooth(surface, options.smoothing));
+    }
+    if options.tessellation > 0 {
+        passes.time("tessellate", || tessellate::tessellate(surface, options.tessellation))?;
+    }
+    Ok(())
 }
 
 /// Checks all that can be wrong before the work; returns the spacing, m.
@@ -145,6 +209,11 @@ fn fluids(frame: &Frame) -> Option<&[u8]> {
     }
 }
 
+/// The fluids of particles where they are not all the same.
+fn several_fluids(frame: &Frame) -> Option<&[u8]> {
+    fluids(frame).filter(|f| f.iter().any(|other| *other != f[0]))
+}
+
 fn carried(frame: &Frame, cloud: &Cloud) -> Carried {
     let mut carried = Carried::default();
     if let Some(velocity) = frame.particles.vector("velocity") {
@@ -152,7 +221,7 @@ fn carried(frame: &Frame, cloud: &Cloud) -> Carried {
             |a: usize| cloud.order.par_iter().with_min_len(4096).map(move |&i| velocity[i as usize][a]);
         carried.velocity = [0, 1, 2].map(|a| axis(a).collect());
     }
-    if let Some(fluid) = fluids(frame).filter(|f| f.windows(2).any(|w| w[0] != w[1])) {
+    if let Some(fluid) = several_fluids(frame) {
         carried.fluid.extend(cloud.order.iter().map(|&i| fluid[i as usize]));
     }
     carried

@@ -5,12 +5,13 @@
 
 use super::Source;
 use crate::surface::cloud::{NOWHERE, PAD};
+use crate::surface::counts::filter::binomial;
 use crate::surface::field::{Field, Profile, Shape};
 
 /// Standard deviation of the smoothing, × spacing.
 const WIDTH: f32 = 0.7;
 /// Share of the count at rest on the surface.
-const THRESHOLD: f32 = 0.5;
+pub const THRESHOLD: f32 = 0.5;
 
 /// How far a marker is felt, in cells: one for each time of smoothing.
 pub fn reach(spacing: f32, width: Option<f64>) -> usize {
@@ -22,14 +23,7 @@ pub fn reach(spacing: f32, width: Option<f64>) -> usize {
 /// The field.
 pub fn field(source: &Source) -> Field {
     let times = reach(source.spacing, source.options.support);
-    // The upper half of row 2n of Pascal's triangle over 4ⁿ, from the middle outwards.
-    let n = times as f64;
-    let mut knots = vec![1.0f64];
-    for k in 0..times {
-        knots.push(knots[k] * (n - k as f64) / (n + 1.0 + k as f64));
-    }
-    let sum = knots[0] + 2.0 * knots[1..].iter().sum::<f64>();
-    knots.iter_mut().for_each(|k| *k /= sum);
+    let knots = binomial(times);
     let mut local = source.cloud.local.clone();
     for x in &mut local {
         let count = x.len() - PAD;
