@@ -122,6 +122,15 @@ impl Order {
     /// Finds the order of markers by cells, `n` along each axis, x fastest. Markers of a cell stay in their order, so that the
     /// result is one whatever the threads.
     pub fn find(&mut self, x: &[[f32; 3]], n: [usize; 3]) {
+        self.find_all(x, n, false);
+    }
+
+    /// The same of those inside the grid; others are in no cell and not in the order.
+    pub fn find_inside(&mut self, x: &[[f32; 3]], n: [usize; 3]) {
+        self.find_all(x, n, true);
+    }
+
+    fn find_all(&mut self, x: &[[f32; 3]], n: [usize; 3], only_inside: bool) {
         let cells = n[0] * n[1] * n[2];
         let count = x.len();
         self.key.resize(count, 0);
@@ -130,6 +139,12 @@ impl Order {
             for (key, x) in key.iter_mut().zip(x) {
                 let c: [i32; 3] = std::array::from_fn(|a| (x[a] as i32).clamp(0, last[a]));
                 *key = (c[0] + n[0] as i32 * (c[1] + n[1] as i32 * c[2])) as u32;
+            }
+            if only_inside {
+                let is_inside = |x: &[f32; 3]| (0..3).all(|a| x[a] >= 0.0 && x[a] <= n[a] as f32);
+                for (key, _) in key.iter_mut().zip(x).filter(|(_, x)| !is_inside(x)) {
+                    *key = cells as u32;
+                }
             }
         });
         // Which cells the markers of a block are in, so that threads need not look at blocks that have nothing for them.
@@ -156,11 +171,11 @@ impl Order {
             mine(range(p)).for_each(|(_, k)| counts[(k - first) as usize] += 1);
         });
         let mut sum = 0;
-        for s in start.iter_mut() {
+        for s in &mut start[..cells] {
             (*s, sum) = (sum, sum + *s);
         }
-        start[cells] = count as u32;
-        order.resize(count, 0);
+        start[cells] = sum;
+        order.resize(sum as usize, 0);
         let mut places = Vec::with_capacity(parts);
         let mut rest = &mut order[..];
         for p in 0..cells.div_ceil(part) {
@@ -181,7 +196,7 @@ impl Order {
         });
     }
 
-    /// Moves positions, numbers, weights and fluids into order. Velocities and gradients stay where they are: what reads them once
+    /// Moves positions, numbers, weights and fluids into order; what is not in it goes. Velocities and gradients stay where they are: what reads them once
     /// goes through `order`.
     pub fn apply(&mut self, markers: &mut Markers) {
         permute(&self.order, &mut markers.x, &mut self.vector);
@@ -191,6 +206,7 @@ impl Order {
         if markers.fluid.iter().fold(0, |any, fluid| any | (fluid ^ first)) != 0 {
             permute(&self.order, &mut markers.fluid, &mut self.byte);
         }
+        markers.fluid.truncate(self.order.len());
         if markers.has_weight {
             permute(&self.order, &mut markers.weight, &mut self.scalar);
         }
@@ -215,6 +231,29 @@ fn permute<T: Copy + Default + Send + Sync>(order: &[u32], data: &mut Vec<T>, sp
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_outside_is_not_in_the_order() {
+        let n = [2, 3, 4];
+        let x: Vec<[f32; 3]> = (0..20_000u32)
+            .map(|i| {
+                let r = |k: u32| (i.wrapping_mul(2_654_435_761).rotate_left(k) >> 8) as f32 / (1 << 24) as f32;
+                [2.2 * r(0) - 0.1, 3.0 * r(7), 4.0 * r(13)]
+            })
+            .collect();
+        let inside = |x: &[f32; 3]| x[0] >= 0.0 && x[0] <= 2.0;
+        let mut markers = Markers { only_follow: true, ..Markers::default() };
+        x.iter().for_each(|x| markers.push(*x, [0.0; 3], 0));
+        let mut order = Order::default();
+        order.find_inside(&markers.x, n);
+        order.apply(&mut markers);
+        assert_eq!(markers.len(), x.iter().filter(|x| inside(x)).count());
+        assert!(markers.len() < x.len() && markers.fluid.len() == markers.len());
+        assert_eq!(order.start[24] as usize, markers.len());
+        for (place, id) in markers.x.iter().zip(&markers.id) {
+            assert!(inside(place) && x[*id as usize] == *place);
+        }
+    }
 
     #[test]
     fn markers_come_in_the_order_of_their_cells_and_of_their_birth() {

@@ -90,9 +90,6 @@ impl Mac {
             } else {
                 tracers.follow(&flow, self.sight(&self.deposit.cells))
             };
-            if left {
-                keep_inside(&mut tracers.markers, self.layout.n);
-            }
             tracers.rest(&self.layout, left);
         }
         self.tracers = Some(tracers);

@@ -1,6 +1,6 @@
 //! Markers that come and go.
 
-use glam::DVec3;
+use glam::{BVec3, DVec3, Vec3};
 use rayon::prelude::*;
 
 use super::Mac;
@@ -91,6 +91,9 @@ impl Mac {
         if order.start.is_empty() || !low.is_finite() || (high - low).max_element() > 64.0 {
             return false;
         }
+        let (at, h) = (x.as_vec3(), DVec3::from(layout.h).as_vec3());
+        let (n, nearest) = (Vec3::from(layout.n.map(|n| n as f32)), (distance * distance) as f32);
+        let (periodic, wraps) = (BVec3::from_array(layout.periodic), layout.periodic.contains(&true));
         let cell = |c: f64, a: usize| {
             let (c, n) = (c as i64, layout.n[a] as i64);
             if layout.periodic[a] { Some(c.rem_euclid(n)) } else { (0..n).contains(&c).then_some(c) }
@@ -102,12 +105,12 @@ impl Mac {
                     let c = x as usize + layout.n[0] * (y as usize + layout.n[1] * z as usize);
                     let range = order.start[c] as usize..order.start[c + 1] as usize;
                     order.order[range].iter().any(|i| {
-                        let mut d = layout.world(markers.x[*i as usize]) - place;
-                        for a in (0..3).filter(|a| layout.periodic[*a]) {
-                            let length = layout.h[a] * layout.n[a] as f64;
-                            d[a] -= (d[a] / length).round() * length;
+                        let mut d = Vec3::from(markers.x[*i as usize]) - at;
+                        if wraps {
+                            let turns = (d / n).round();
+                            d -= Vec3::select(periodic, turns * n, Vec3::ZERO);
                         }
-                        d.length_squared() < distance * distance
+                        (d * h).length_squared() < nearest
                     })
                 })
             })

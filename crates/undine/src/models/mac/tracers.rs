@@ -183,16 +183,24 @@ impl Tracers {
         );
     }
 
-    /// Finds the order again when it is time or `must` says so.
-    pub fn rest(&mut self, layout: &Layout, must: bool) {
-        if must || self.always || self.age >= SORT {
-            self.sort(layout);
+    /// Finds the order again when it is time, or when some `left` through an open side; those go.
+    pub fn rest(&mut self, layout: &Layout, left: bool) {
+        if left || self.always || self.age >= SORT {
+            self.sort_some(layout, left);
         }
     }
 
     /// Puts them in the order of cells.
     pub fn sort(&mut self, layout: &Layout) {
-        self.order.find(&self.markers.x, layout.n);
+        self.sort_some(layout, false);
+    }
+
+    fn sort_some(&mut self, layout: &Layout, only_inside: bool) {
+        if only_inside {
+            self.order.find_inside(&self.markers.x, layout.n);
+        } else {
+            self.order.find(&self.markers.x, layout.n);
+        }
         self.order.apply(&mut self.markers);
         // They are in order now.
         if self.always {
