@@ -237,7 +237,8 @@ mod tests {
         let n = [2, 3, 4];
         let x: Vec<[f32; 3]> = (0..20_000u32)
             .map(|i| {
-                let r = |k: u32| (i.wrapping_mul(2_654_435_761).rotate_left(k) >> 8) as f32 / (1 << 24) as f32;
+                let r =
+                    |k: u32| (i.wrapping_mul(2_654_435_761).rotate_left(k) >> 8) as f32 / (1 << 24) as f32;
                 [2.2 * r(0) - 0.1, 3.0 * r(7), 4.0 * r(13)]
             })
             .collect();

@@ -1,6 +1,7 @@
 //! Where mass-spring bodies take part in a step.
 
 use super::Mac;
+use super::beyond::Near;
 use super::convect::{self, Moved};
 use super::cuts::Cuts;
 use super::forces::steady;
@@ -28,6 +29,35 @@ impl Mac {
             }
         }
         self.kick = kick;
+    }
+
+    /// The same, and finds which faces are in air. Where no body changes what walls leave open, that and what evens out the filling is
+    /// found meanwhile, on another thread; then says whether there is anything to even out.
+    pub(super) fn project_and_look(
+        &mut self,
+        cuts: &mut Cuts,
+        around: &Around,
+        kick: f64,
+        dt: f64,
+    ) -> Option<bool> {
+        let layers = self.layers();
+        let is_alone = self.immersed.is_none();
+        if !is_alone {
+            self.project(cuts, around, kick, dt);
+        }
+        let Mac { layout, liquid, u, pressure, deposit, convection, air, known, fringe, even, .. } = self;
+        let near = Near { deposit, carried: *convection != Convection::SemiLagrangian };
+        let place = (&*layout, &*cuts, &*liquid);
+        if !is_alone {
+            air.find(place, &near, known, fringe, layers);
+            return None;
+        }
+        pressure.assemble(layout, cuts, liquid, None);
+        let times = [std::mem::replace(&mut self.kick, kick), kick];
+        Some(pressure.project_while(place, u, times, |solver| {
+            air.find(place, &near, known, fringe, layers);
+            even.find(layout, place.1, liquid, |b, q, goal| solver.answer(b, q, goal))
+        }))
     }
 
     /// The paper's force between markers and nodes.

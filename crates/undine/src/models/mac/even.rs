@@ -11,7 +11,8 @@ use super::extrapolate::{cover, pad};
 use super::fringe::Fringe;
 use super::layout::Layout;
 use super::liquid::Liquid;
-use super::pressure::Pressure;
+use super::poisson::{Goal, Report};
+use super::pressure::subtract_gradient;
 use super::rows;
 use super::transfer::{Faces, velocity_and_gradient_at};
 use crate::state::markers::{Markers, Order};
@@ -22,6 +23,9 @@ const SLACK: f32 = 0.005;
 const NUDGE: f32 = 0.2;
 /// Greatest error that is believed.
 const MOST: f32 = 0.5;
+
+/// When displacements will do.
+const ROUGH: Goal = Goal { tolerance: 0.05, peak: f64::INFINITY, most: 10 };
 
 /// Displacements and what they are computed from.
 #[derive(Clone, Debug, Default)]
@@ -35,15 +39,14 @@ pub struct Even {
 }
 
 impl Even {
-    /// Finds displacements; says whether there is anything to displace. The pressure's system must be that of this liquid.
+    /// Finds displacements of faces beside liquid; says whether there is anything to displace. `answer` solves the system of this
+    /// liquid's pressure: a rough answer will do, since what is left is corrected in later steps.
     pub fn find(
         &mut self,
         layout: &Layout,
         cuts: &Cuts,
         liquid: &Liquid,
-        fringe: &Fringe,
-        pressure: &mut Pressure,
-        layers: usize,
+        answer: impl FnOnce(&[f32], &mut [f32], Goal) -> Report,
     ) -> bool {
         let [nx, ny, nz] = layout.n;
         self.wanted.resize(nx * ny * nz, 0.0);
@@ -69,16 +72,23 @@ impl Even {
         if greatest == 0 {
             return false;
         }
+        self.q.clear();
         self.q.resize(nx * ny * nz, 0.0);
-        for shift in &mut self.shift {
-            shift.resize(layout.len(), 0.0);
-        }
-        let report = pressure.displace(layout, cuts, liquid, &self.wanted, &mut self.q, &mut self.shift);
+        let report = answer(&self.wanted, &mut self.q, ROUGH);
         self.iterations = report.iterations;
+        self.shift.par_iter_mut().for_each(|shift| {
+            shift.clear();
+            shift.resize(layout.len(), 0.0);
+        });
+        subtract_gradient(layout, cuts, liquid, &self.q, &mut self.shift);
+        true
+    }
+
+    /// Spreads displacements into air.
+    pub fn spread(&mut self, layout: &Layout, cuts: &Cuts, fringe: &Fringe, layers: usize) {
         fringe.fill(layout, &mut self.shift, layers);
         still(cuts, &mut self.shift);
         pad(layout, cuts, &mut self.shift);
-        true
     }
 
     /// Makes of displacements the velocities that move markers during `dt`, s: `u` and what evens them out.

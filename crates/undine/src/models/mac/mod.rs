@@ -44,6 +44,7 @@ pub mod viscosity;
 use glam::DVec3;
 use rayon::prelude::*;
 
+use self::beyond::Air;
 use self::convect::{Flow, Moved};
 use self::cuts::Cuts;
 use self::even::{Even, complete, transplant};
@@ -140,6 +141,7 @@ pub struct Mac {
     before: Faces,
     known: Known,
     fringe: Fringe,
+    air: Air,
     /// By how much the last step changed known velocities, m/s.
     gain: Faces,
     pressure: Pressure,
@@ -207,6 +209,7 @@ impl Mac {
             before: zeros(),
             known: Known::default(),
             fringe: Fringe::default(),
+            air: Air::default(),
             gain: zeros(),
             pressure: Pressure::new(&layout),
             viscosity: Viscosity::default(),
@@ -324,6 +327,25 @@ impl Mac {
             convection: self.convection,
             dt,
         }
+    }
+
+    /// Finds the velocities that move markers, if they are others than those of the flow: it says whether. `evened` is whether
+    /// displacements are to be added, if they are found already.
+    fn find_drift(&mut self, cuts: &Cuts, evened: Option<bool>, dt: f64) -> bool {
+        let layers = self.layers();
+        let Mac { even, layout, liquid, fringe, pressure, immersed, u, .. } = self;
+        let evened = evened.unwrap_or_else(|| {
+            if immersed.as_ref().is_some_and(|i| i.shape.mobility().is_some()) {
+                // Markers that make room do not move bodies.
+                pressure.assemble(layout, cuts, liquid, None);
+            }
+            even.find(layout, cuts, liquid, |b, q, goal| pressure.answer(b, q, goal))
+        });
+        if evened {
+            even.spread(layout, cuts, fringe, layers);
+            even.add(layout, u, dt);
+        }
+        evened
     }
 
     fn carry(&mut self, cuts: &Cuts, around: &Around, dt: f64, evened: bool) -> Moved {
@@ -456,22 +478,10 @@ impl Mac {
         }
         self.hold_sides();
         passes.time("viscosity", || self.viscosity(&cuts, kick));
-        passes.time("pressure", || self.project(&mut cuts, around, kick, dt));
+        let evened = passes.time("pressure", || self.project_and_look(&mut cuts, around, kick, dt));
         passes.time("extrapolate", || self.complete(&cuts));
         self.return_remainder(&cuts, around, kick, dt);
-        let evened = passes.time("even", || {
-            let layers = self.layers();
-            let Mac { even, layout, liquid, fringe, pressure, immersed, .. } = self;
-            if immersed.as_ref().is_some_and(|i| i.shape.mobility().is_some()) {
-                // Markers that make room do not move bodies.
-                pressure.assemble(layout, &cuts, liquid, None);
-            }
-            let evened = even.find(layout, &cuts, liquid, fringe, pressure, layers);
-            if evened {
-                even.add(layout, &self.u, dt);
-            }
-            evened
-        });
+        let evened = passes.time("even", || self.find_drift(&cuts, evened, dt));
         let moved = passes.time("grid to markers", || {
             let moved = self.carry(&cuts, around, dt, evened);
             if self.fluids.len() == 1 && moved.rate.is_finite() {

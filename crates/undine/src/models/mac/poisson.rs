@@ -23,10 +23,10 @@ mod transfer;
 
 use components::Singular;
 use gradient::{Left, Stride};
-use hierarchy::Hierarchy;
-use kernels::{Colour, Split};
+use hierarchy::{Hierarchy, Vectors, Work};
+use kernels::Split;
 use level::Level;
-pub use quick::{Goal, Rank};
+pub use quick::{Goal, Rank, Solver};
 
 /// Equations of the pressure: symmetric, seven points, on a box of cells with x running fastest.
 ///
@@ -85,8 +85,30 @@ enum Turn {
 /// Solver that keeps its memory from one solution to the next (but no numbers: the answer depends only on what is
 /// given).
 pub struct Poisson {
+    matrix: Matrix,
+    solve: Solve,
+    /// For a second right side at the same time, once that was asked for.
+    second: Option<Box<Solve>>,
+}
+
+/// A system that was taken.
+struct Matrix {
     hierarchy: Hierarchy,
     singular: Singular,
+    /// What it is multiplied with: a power of two.
+    scale: f32,
+}
+
+impl Matrix {
+    fn finest(&self) -> &Level {
+        &self.hierarchy.levels[0]
+    }
+}
+
+/// What one solution works on.
+struct Solve {
+    /// Residual and what a cycle makes of it, and the same of coarser levels.
+    work: Work,
     b: Split,
     /// Answer in double precision, a better one on trial, and what the conjugate gradient has added since the former.
     sure: [Vec<f64>; 2],
@@ -99,8 +121,6 @@ pub struct Poisson {
     p: Split,
     q: Split,
     w: Split,
-    /// What the matrix that was taken is multiplied with: a power of two.
-    matrix_scale: f32,
     ranks: Vec<quick::Slots>,
     /// p · q, α and r · z of the last step.
     last: [f64; 3],
@@ -112,26 +132,9 @@ impl Poisson {
     /// A solver for boxes of this size.
     pub fn new(size: [usize; 3], periodic: [bool; 3]) -> Self {
         let hierarchy = Hierarchy::new(size, periodic);
-        let len = hierarchy.levels[0].len();
-        let split = || Split::new(len);
-        let double = || [vec![0.0; len], vec![0.0; len]];
-        Poisson {
-            hierarchy,
-            singular: Singular::default(),
-            b: split(),
-            sure: double(),
-            any: false,
-            trial: double(),
-            guess: split(),
-            x: split(),
-            p: split(),
-            q: split(),
-            w: split(),
-            matrix_scale: 1.0,
-            ranks: Vec::new(),
-            last: [0.0; 3],
-            broken: false,
-        }
+        let solve = Solve::new(&hierarchy);
+        let matrix = Matrix { hierarchy, singular: Singular::default(), scale: 1.0 };
+        Poisson { matrix, solve, second: None }
     }
 
     /// Solves for the pressure to a relative residual of `tolerance` in at most `most` iterations.
@@ -152,7 +155,9 @@ impl Poisson {
         let cells = system.diagonal.len();
         assert!(b.len() == cells && p.len() == cells, "b and p have one entry for each of {cells} cells");
         self.take(system);
-        inside(cells, || self.solve_here(b, p, tolerance, most))
+        let report = inside(cells, || self.solve.solve_here(&self.matrix, b, p, tolerance, most));
+        self.mend();
+        report
     }
 
     /// Takes a system, to be solved for one right side or several by [`Poisson::answer`].
@@ -160,7 +165,7 @@ impl Poisson {
     /// # Panics
     /// If a vector of it has not as many entries as the box has cells.
     pub fn take(&mut self, system: &System) {
-        let level = &self.hierarchy.levels[0];
+        let level = self.matrix.finest();
         if system.size != level.size || system.periodic != level.periodic {
             *self = Poisson::new(system.size, system.periodic);
         }
@@ -171,62 +176,93 @@ impl Poisson {
             "the system has one entry for each of {cells} cells"
         );
         inside(cells, || {
-            self.matrix_scale = power_of_two(exchange::largest(&system.diagonal));
-            self.hierarchy.levels[0].load(system, self.matrix_scale);
-            self.hierarchy.build();
-            self.singular.find(system, &self.hierarchy.levels[0], &mut self.p);
+            let Poisson { matrix: Matrix { hierarchy, singular, scale }, solve, .. } = self;
+            *scale = power_of_two(exchange::largest(&system.diagonal));
+            hierarchy.levels[0].load(system, *scale);
+            hierarchy.build();
+            singular.find(system, &hierarchy.levels[0], &mut solve.p);
         });
     }
 
-    fn solve_here(&mut self, b: &[f32], p: &mut [f32], tolerance: f64, most: usize) -> Report {
+    /// Starts anew if something was not finite: such numbers would come back from cells outside the next liquid, 0 · ∞ is not 0.
+    pub(super) fn mend(&mut self) {
+        if self.solve.broken || self.second.as_ref().is_some_and(|s| s.broken) {
+            let Level { size, periodic, .. } = *self.matrix.finest();
+            *self = Poisson::new(size, periodic);
+        }
+    }
+}
+
+impl Solve {
+    fn new(hierarchy: &Hierarchy) -> Self {
+        let len = hierarchy.levels[0].len();
+        let split = || Split::new(len);
+        let double = || [vec![0.0; len], vec![0.0; len]];
+        Solve {
+            work: Work::new(hierarchy),
+            b: split(),
+            sure: double(),
+            any: false,
+            trial: double(),
+            guess: split(),
+            x: split(),
+            p: split(),
+            q: split(),
+            w: split(),
+            ranks: Vec::new(),
+            last: [0.0; 3],
+            broken: false,
+        }
+    }
+
+    fn solve_here(&mut self, m: &Matrix, b: &[f32], p: &mut [f32], tolerance: f64, most: usize) -> Report {
         let b_scale = power_of_two(exchange::largest(b));
-        let scale = f64::from(b_scale) / f64::from(self.matrix_scale);
-        let level = &self.hierarchy.levels[0];
+        let scale = f64::from(b_scale) / f64::from(m.scale);
+        let level = m.finest();
         let finite = level.load_b(b, b_scale, &mut self.b);
-        self.singular.project(self.b.both_mut(), |v| v as f32);
+        m.singular.project(self.b.both_mut(), |v| v as f32);
         self.any = exchange::largest(p) > 0.0;
         if self.any {
             level.load_guess(p, scale, &mut self.sure);
-            self.singular.project(double(&mut self.sure), |v| v);
+            m.singular.project(double(&mut self.sure), |v| v);
         }
-        let mut report = self.iterate(tolerance, most);
+        self.work.begin(&m.hierarchy);
+        let mut report = self.iterate(m, tolerance, most);
         if !finite {
             report.residual = f64::INFINITY;
         }
         p.fill(0.0);
         if self.any {
-            self.singular.project(double(&mut self.sure), |v| v);
-            self.hierarchy.levels[0].store(&self.sure, scale.recip(), p);
+            m.singular.project(double(&mut self.sure), |v| v);
+            m.finest().store(&self.sure, scale.recip(), p);
         }
-        self.mend();
         report
     }
 
-    /// Starts anew if something was not finite: such numbers would come back from cells outside the next liquid, 0 · ∞ is not 0.
-    fn mend(&mut self) {
-        if self.broken {
-            let Level { size, periodic, .. } = self.hierarchy.levels[0];
-            *self = Poisson::new(size, periodic);
-        }
-    }
-
     /// r = b - A x of the trial in double precision; returns ‖r‖.
-    fn residual(&mut self) -> f64 {
-        let level = &mut self.hierarchy.levels[0];
+    fn residual(&mut self, m: &Matrix) -> f64 {
+        let level = m.finest();
         level.wrap_double(&mut self.trial);
         let mut square = 0.0;
         for c in 0..2 {
-            let k = Colour::of(&level.plus, &level.diagonal, &level.inverse, level.stride, level.uniform, c);
+            let k = level.colour(c);
             let x = [&self.trial[c][..], &self.trial[1 - c][..]];
-            square += kernels::residual(&level.groups, &k, &level.excess[c], &self.b[c], x, &mut level.b[c]);
+            square += kernels::residual(
+                &level.groups,
+                &k,
+                &level.excess[c],
+                &self.b[c],
+                x,
+                &mut self.work.finest().b[c],
+            );
         }
-        self.singular.project(level.b.both_mut(), |v| v as f32);
+        m.singular.project(self.work.finest().b.both_mut(), |v| v as f32);
         square.sqrt()
     }
 
     /// Conjugate gradient with residuals replaced now and then by true ones (van der Vorst and Ye 2000).
-    fn iterate(&mut self, tolerance: f64, most: usize) -> Report {
-        let level = &self.hierarchy.levels[0];
+    fn iterate(&mut self, m: &Matrix, tolerance: f64, most: usize) -> Report {
+        let level = m.finest();
         let norm = kernels::square(&level.groups, &self.b).sqrt();
         if norm == 0.0 {
             self.any = false;
@@ -235,12 +271,12 @@ impl Poisson {
         let goal = tolerance * norm;
         self.ranks.clear();
         kernels::clear(&level.groups, &mut self.x);
-        let mut sure = if self.any { self.improve() } else { f64::INFINITY };
+        let mut sure = if self.any { self.improve(m) } else { f64::INFINITY };
         if sure > norm {
             // No first guess, or one that is worse than none.
             (sure, self.any, self.broken) = (norm, false, false);
-            let level = &mut self.hierarchy.levels[0];
-            kernels::copy(&level.groups, &self.b, &mut level.b);
+            let level = m.finest();
+            kernels::copy(&level.groups, &self.b, &mut self.work.finest().b);
         }
         let (mut iterations, mut failures) = (0, 0);
         let mut turn = Turn::Anew;
@@ -249,17 +285,17 @@ impl Poisson {
             let until = most.min(iterations + REPLACE);
             let mut left = sure;
             while left > aim && iterations < until {
-                let Some(step) = self.step(turn, false, 1.0) else { break };
+                let Some(step) = self.step(m, turn, false, 1.0) else { break };
                 turn = Turn::On;
                 left = step.square.sqrt();
                 iterations += 1;
-                if iterations % CLEAN == 0 && self.singular.any() {
-                    let level = &mut self.hierarchy.levels[0];
-                    self.singular.project(level.b.both_mut(), |v| v as f32);
-                    left = kernels::square(&level.groups, &level.b).sqrt();
+                if iterations % CLEAN == 0 && m.singular.any() {
+                    let level = m.finest();
+                    m.singular.project(self.work.finest().b.both_mut(), |v| v as f32);
+                    left = kernels::square(&level.groups, &self.work.finest().b).sqrt();
                 }
             }
-            let now = self.improve();
+            let now = self.improve(m);
             if self.broken {
                 break;
             }
@@ -272,14 +308,14 @@ impl Poisson {
                 sure = now;
                 self.any = true;
                 std::mem::swap(&mut self.sure, &mut self.trial);
-                kernels::clear(&self.hierarchy.levels[0].groups, &mut self.x);
+                kernels::clear(&m.finest().groups, &mut self.x);
             }
         }
         Report { iterations, residual: sure / norm }
     }
 
     /// β and z · q, with q of the last step.
-    fn turn(&self, turn: Turn, rz: f64) -> [f64; 2] {
+    fn turn(&mut self, m: &Matrix, turn: Turn, rz: f64) -> [f64; 2] {
         let [pq, alpha, before] = self.last;
         match turn {
             Turn::Anew => [0.0; 2],
@@ -287,8 +323,8 @@ impl Poisson {
             // The usual form relies on the former residual: p turns away from its last direction, unless that is where the new
             // residual points (then the last step was not exact, and must be repeated).
             Turn::Drifted => {
-                let level = &self.hierarchy.levels[0];
-                let zq = kernels::dot(&level.groups, &level.x, &self.q);
+                let level = m.finest();
+                let zq = kernels::dot(&level.groups, &self.work.finest().x, &self.q);
                 if zq * zq < 0.1 * pq * rz { [-zq / pq, zq] } else { [0.0; 2] }
             }
         }
@@ -296,20 +332,21 @@ impl Poisson {
 
     /// One step of the conjugate gradient, with a cycle; what is left after it, or nothing if it fails. See [`gradient`]; `keep` is
     /// [`Stride::keep`], `begun` as in [`Hierarchy::cycle`].
-    fn step(&mut self, turn: Turn, begun: bool, keep: f32) -> Option<Left> {
-        let [red, black] = self.hierarchy.cycle(begun);
+    fn step(&mut self, m: &Matrix, turn: Turn, begun: bool, keep: f32) -> Option<Left> {
+        let [red, black] = m.hierarchy.cycle(&mut self.work, begun);
         let rz = red + black;
-        let level = &self.hierarchy.levels[0];
-        let is_known = self.hierarchy.ends_exact() && self.ranks.is_empty();
+        let level = m.finest();
+        let is_known = m.hierarchy.ends_exact() && self.ranks.is_empty();
         let mut zw = if is_known { red } else { 0.0 };
         for c in usize::from(is_known)..2 {
-            let z = [&level.x[c][..], &level.x[1 - c][..]];
+            let z = self.work.finest();
+            let z = [&z.x[c][..], &z.x[1 - c][..]];
             zw += gradient::apply(&level.groups, &level.colour(c), z, &mut self.w[c]);
         }
         for rank in &self.ranks {
-            zw += rank.apply(&level.x, &mut self.w);
+            zw += rank.apply(&self.work.finest().x, &mut self.w);
         }
-        let [mut beta, zq] = self.turn(turn, rz);
+        let [mut beta, zq] = self.turn(m, turn, rz);
         let mut pq = zw + beta * (2.0 * zq + beta * self.last[0]);
         if pq <= 0.0 && zw > 0.0 {
             // Rounding; p starts anew.
@@ -321,21 +358,20 @@ impl Poisson {
             return None;
         }
         self.last = [pq, alpha.into(), rz];
-        let level = &mut self.hierarchy.levels[0];
-        let k = [0, 1].map(|c| {
-            Colour::of(&level.plus, &level.diagonal, &level.inverse, level.stride, level.uniform, c)
-        });
+        let level = m.finest();
+        let k = [0, 1].map(|c| level.colour(c));
         let w = [(!is_known).then_some(&self.w[0][..]), Some(&self.w[1][..])];
         let stride = Stride { alpha, beta: beta as f32, keep };
-        let vectors = [&mut level.x, &mut self.p, &mut self.q, &mut self.x, &mut level.b];
+        let Vectors { b, x } = self.work.finest();
+        let vectors = [x, &mut self.p, &mut self.q, &mut self.x, b];
         Some(gradient::advance(&level.groups, [&k[0], &k[1]], stride, w, vectors))
     }
 
     /// Puts the answer with what the conjugate gradient found on trial; the norm of its true residual.
-    fn improve(&mut self) -> f64 {
-        let level = &self.hierarchy.levels[0];
+    fn improve(&mut self, m: &Matrix) -> f64 {
+        let level = m.finest();
         kernels::add(&level.groups, self.any.then_some(&self.sure), &self.x, &mut self.trial);
-        let norm = self.residual();
+        let norm = self.residual(m);
         self.broken |= !norm.is_finite();
         if norm.is_finite() { norm } else { f64::INFINITY }
     }

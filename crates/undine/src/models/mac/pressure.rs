@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::cuts::Cuts;
 use super::layout::Layout;
 use super::liquid::Liquid;
-use super::poisson::{Goal, Poisson, Rank, Report, System};
+use super::poisson::{Goal, Poisson, Rank, Report, Solver, System};
 use super::rows::{self, Sides};
 use super::transfer::Faces;
 
@@ -106,6 +106,27 @@ impl Pressure {
         self.p = p;
     }
 
+    /// The same, and `meanwhile` something else, with another solver of the same system: a system of few cells keeps but one thread
+    /// busy.
+    pub(super) fn project_while<R: Send>(
+        &mut self,
+        (layout, cuts, liquid): (&Layout, &Cuts, &Liquid),
+        u: &mut Faces,
+        [before, dt]: [f64; 2],
+        meanwhile: impl FnOnce(Solver) -> R + Send,
+    ) -> R {
+        self.guess([before, dt]);
+        lack(layout, cuts, liquid, u, &mut self.b);
+        let Pressure { solver, p, b, report, .. } = self;
+        let [first, second] = solver.both();
+        let result;
+        (*report, result) =
+            rayon::join(|| first.answer(b, p, goal(RESIDUAL, dt, MOST)), || meanwhile(second));
+        solver.mend();
+        subtract_gradient(layout, cuts, liquid, p, u);
+        result
+    }
+
     /// Takes the last pressure, which acted for `before`, s, for a first guess of that of `dt`.
     pub(super) fn guess(&mut self, [before, dt]: [f64; 2]) {
         let scale = if before > 0.0 { (dt / before) as f32 } else { 0.0 };
@@ -139,28 +160,18 @@ impl Pressure {
     fn solve(&mut self, ranks: &[Rank], p: &mut [f32], dt: f64, most: usize) -> Report {
         // Bodies are to have their velocities from a pressure that is right on the whole, not only cell by cell.
         let tolerance = if ranks.is_empty() { RESIDUAL } else { 0.1 * RESIDUAL };
-        let goal = Goal { tolerance, peak: SHARE * TOLERANCE / dt, most };
-        self.solver.answer(ranks, &self.b, p, goal)
+        self.solver.answer(ranks, &self.b, p, goal(tolerance, dt, most))
     }
 
-    /// Solves the same system for displacements that change volumes by the shares `wanted`, and leaves them in `out`, in
-    /// m. A rough answer will do: what is left is corrected in later steps.
-    pub fn displace(
-        &mut self,
-        layout: &Layout,
-        cuts: &Cuts,
-        liquid: &Liquid,
-        wanted: &[f32],
-        q: &mut [f32],
-        out: &mut Faces,
-    ) -> Report {
-        q.fill(0.0);
-        let goal = Goal { tolerance: 0.05, peak: f64::INFINITY, most: 10 };
-        let report = self.solver.answer(&[], wanted, q, goal);
-        out.par_iter_mut().for_each(|o| o.fill(0.0));
-        subtract_gradient(layout, cuts, liquid, q, out);
-        report
+    /// Solves the same system for another right side, roughly.
+    pub(super) fn answer(&mut self, b: &[f32], p: &mut [f32], goal: Goal) -> Report {
+        self.solver.answer(&[], b, p, goal)
     }
+}
+
+/// What is asked of a solution for the pressure of a step.
+fn goal(tolerance: f64, dt: f64, most: usize) -> Goal {
+    Goal { tolerance, peak: SHARE * TOLERANCE / dt, most }
 }
 
 /// A row of cells along x, of which the first is `first`.

@@ -1,5 +1,6 @@
 //! The coarsest level, solved at once: a dense Cholesky factor of a few dozen unknowns.
 
+use super::hierarchy::Vectors;
 use super::level::Level;
 
 /// Levels of at most so many unknowns are solved at once.
@@ -18,13 +19,10 @@ pub(super) struct Coarsest {
     factor: Vec<f64>,
     /// 1 / the factor's diagonal, 0 where it is singular.
     inverse: Vec<f64>,
-    y: Vec<f64>,
 }
 
 impl Coarsest {
-    pub(super) fn factorise(&mut self, level: &mut Level) {
-        level.x.fill(0.0);
-        let level = &*level;
+    pub(super) fn factorise(&mut self, level: &Level) {
         self.cells.clear();
         let [nx, ny, nz] = level.size;
         // The unknown's number by colour and slot, 1 more than it.
@@ -66,7 +64,6 @@ impl Coarsest {
             }
         }
         self.inverse.clear();
-        self.y.resize(n, 0.0);
         for i in 0..n {
             for j in 0..i {
                 let (a, b) = (&self.factor[i * n..i * n + j], &self.factor[j * n..j * n + j]);
@@ -81,29 +78,30 @@ impl Coarsest {
         }
     }
 
-    /// x = A⁻¹ b.
-    pub(super) fn solve(&mut self, level: &mut Level) {
+    /// x = A⁻¹ b; `y` is room for it.
+    pub(super) fn solve(&self, v: &mut Vectors, y: &mut Vec<f64>) {
         let n = self.cells.len();
+        y.resize(n, 0.0);
         for i in 0..n {
             let (c, at) = self.cells[i];
             let row = &self.factor[i * n..i * n + i];
-            let sum = dot(row, &self.y[..i]);
-            self.y[i] = (f64::from(level.b[c][at]) - sum) * self.inverse[i];
+            let sum = dot(row, &y[..i]);
+            y[i] = (f64::from(v.b[c][at]) - sum) * self.inverse[i];
         }
         for i in (0..n).rev() {
-            let value = self.y[i] * self.inverse[i];
-            self.y[i] = value;
+            let value = y[i] * self.inverse[i];
+            y[i] = value;
             for j in 0..i {
-                self.y[j] -= self.factor[i * n + j] * value;
+                y[j] -= self.factor[i * n + j] * value;
             }
             let (c, at) = self.cells[i];
-            level.x[c][at] = value as f32;
+            v.x[c][at] = value as f32;
         }
     }
 
     /// Σ b x.
-    pub(super) fn dot(&self, level: &Level) -> f64 {
-        self.cells.iter().map(|&(c, at)| f64::from(level.b[c][at]) * f64::from(level.x[c][at])).sum()
+    pub(super) fn dot(&self, v: &Vectors) -> f64 {
+        self.cells.iter().map(|&(c, at)| f64::from(v.b[c][at]) * f64::from(v.x[c][at])).sum()
     }
 }
 

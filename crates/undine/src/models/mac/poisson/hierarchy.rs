@@ -7,7 +7,7 @@
 
 use super::coarsest::{Coarsest, MOST};
 use super::exchange::{CELLS, Counts, deal, rows};
-use super::kernels::{self, Colour, at_of};
+use super::kernels::{self, Colour, Split, at_of};
 use super::level::{LANES, Level};
 use super::setup;
 use super::transfer::{self, Transfer};
@@ -19,6 +19,38 @@ const OVERCORRECTION: f32 = 1.8;
 /// Sweeps before and after the coarse correction on coarse levels, where they cost little: with one, as on the finest, the
 /// number of iterations grows faster with the grid (half as many more on 128³ cells).
 const COARSE_SWEEPS: usize = 2;
+
+/// Right side and answer of a level.
+pub(super) struct Vectors {
+    pub(super) b: Split,
+    pub(super) x: Split,
+}
+
+/// What a cycle works on. Several may be under way with one hierarchy.
+pub(super) struct Work {
+    /// By level.
+    levels: Vec<Vectors>,
+    y: Vec<f64>,
+}
+
+impl Work {
+    /// For a hierarchy of boxes like this.
+    pub(super) fn new(hierarchy: &Hierarchy) -> Self {
+        let vectors = |level: &Level| Vectors { b: Split::new(level.len()), x: Split::new(level.len()) };
+        Work { levels: hierarchy.levels.iter().map(vectors).collect(), y: Vec::new() }
+    }
+
+    /// Makes ready for the matrix that the hierarchy has now.
+    pub(super) fn begin(&mut self, hierarchy: &Hierarchy) {
+        // Of the level that is solved at once only unknowns are written, and all is read.
+        self.levels[hierarchy.depth - 1].x.fill(0.0);
+    }
+
+    /// Those of the finest level.
+    pub(super) fn finest(&mut self) -> &mut Vectors {
+        &mut self.levels[0]
+    }
+}
 
 /// The levels, from the finest on.
 pub(super) struct Hierarchy {
@@ -52,7 +84,7 @@ impl Hierarchy {
             fine[self.depth - 1].find_parents(&coarse[0]);
             self.depth += 1;
         }
-        self.coarsest.factorise(&mut self.levels[self.depth - 1]);
+        self.coarsest.factorise(&self.levels[self.depth - 1]);
     }
 
     /// One V-cycle: x of the finest level is about A⁻¹ b. Returns Σ b x of either colour. If it is `begun`, x of the first colour is
@@ -61,8 +93,8 @@ impl Hierarchy {
     /// As a map from b to x it is symmetric and positive, as the conjugate gradient wants it: the sweeps after the coarse
     /// correction are those before it in reverse, and since I - ω P B Pᵀ A ≤ I in the energy norm for any positive B and
     /// ω, and the sweeps contract, so is I - M A < I.
-    pub(super) fn cycle(&mut self, begun: bool) -> [f64; 2] {
-        self.cycle_from(0, begun)
+    pub(super) fn cycle(&self, work: &mut Work, begun: bool) -> [f64; 2] {
+        self.cycle_from(0, &mut work.levels, &mut work.y, begun)
     }
 
     /// Whether A x is b in the cells of the first colour after a cycle: they were relaxed last, and are no neighbours.
@@ -70,41 +102,42 @@ impl Hierarchy {
         self.depth > 1 && self.levels[0].two_coloured()
     }
 
-    fn cycle_from(&mut self, l: usize, begun: bool) -> [f64; 2] {
+    /// The cycle from level `l` on, to which the first of the vectors belong.
+    fn cycle_from(&self, l: usize, vectors: &mut [Vectors], y: &mut Vec<f64>, begun: bool) -> [f64; 2] {
+        let fine = &self.levels[l];
         if l + 1 == self.depth {
-            let level = &mut self.levels[l];
-            self.coarsest.solve(level);
-            level.wrap_x();
-            return [self.coarsest.dot(level), 0.0];
+            let v = &mut vectors[0];
+            self.coarsest.solve(v, y);
+            fine.wrap_vector(&mut v.x);
+            return [self.coarsest.dot(v), 0.0];
         }
-        let (fine, coarse) = self.levels.split_at_mut(l + 1);
-        let (fine, coarse) = (&mut fine[l], &mut coarse[0]);
+        let coarse = &self.levels[l + 1];
         let two_coloured = fine.two_coloured();
         let sweeps = if l > 0 { COARSE_SWEEPS } else { 1 };
-        fine.sweep_from_zero(two_coloured, begun);
+        let (v, below) = vectors.split_at_mut(1);
+        let v = &mut v[0];
+        fine.sweep_from_zero(v, two_coloured, begun);
         for _ in 1..sweeps {
-            fine.relax(0);
-            fine.relax(1);
+            fine.relax(v, 0);
+            fine.relax(v, 1);
         }
         // The residual is 0 in the cells swept last.
         let between = between(fine, coarse);
         for c in 0..if two_coloured { 1 } else { 2 } {
-            let (k, x) = (fine.colour(c), [&fine.x[c][..], &fine.x[1 - c][..]]);
-            transfer::restrict(&coarse.groups, &between, &k, &fine.b[c], x, c > 0, &mut coarse.b);
+            let (k, x) = (fine.colour(c), [&v.x[c][..], &v.x[1 - c][..]]);
+            transfer::restrict(&coarse.groups, &between, &k, &v.b[c], x, c > 0, &mut below[0].b);
         }
-        self.cycle_from(l + 1, false);
-        let (fine, coarse) = self.levels.split_at_mut(l + 1);
-        let (fine, coarse) = (&mut fine[l], &coarse[0]);
+        self.cycle_from(l + 1, below, y, false);
         for c in 0..if two_coloured { 1 } else { 2 } {
-            transfer::prolong(&fine.groups, &fine.parents, OVERCORRECTION, &coarse.x, &mut fine.x[c]);
+            transfer::prolong(&fine.groups, &fine.parents, OVERCORRECTION, &below[0].x, &mut v.x[c]);
         }
-        fine.wrap_x();
+        fine.wrap_vector(&mut v.x);
         for _ in 1..sweeps {
-            fine.relax(1);
-            fine.relax(0);
+            fine.relax(v, 1);
+            fine.relax(v, 0);
         }
-        let black = fine.relax(1);
-        [fine.relax(0), black]
+        let black = fine.relax(v, 1);
+        [fine.relax(v, 0), black]
     }
 }
 
@@ -120,26 +153,24 @@ fn between<'a>(fine: &'a Level, coarse: &Level) -> Transfer<'a> {
 
 impl Level {
     /// x of one colour's cells from the others'; returns Σ b x of them.
-    fn relax(&mut self, c: usize) -> f64 {
-        let [red, black] = &mut self.x.0;
+    fn relax(&self, v: &mut Vectors, c: usize) -> f64 {
+        let [red, black] = &mut v.x.0;
         let (x, from) = if c == 0 { (red, &*black) } else { (black, &*red) };
-        let k = Colour::of(&self.plus, &self.diagonal, &self.inverse, self.stride, self.uniform, c);
-        let dot = kernels::relax(&self.groups, &k, &self.b[c], from, x);
-        self.wrap_x();
+        let dot = kernels::relax(&self.groups, &self.colour(c), &v.b[c], from, x);
+        self.wrap_vector(&mut v.x);
         dot
     }
 
     /// The first sweep: x = 0, then the cells of one colour, then the others'.
-    fn sweep_from_zero(&mut self, two_coloured: bool, begun: bool) {
+    fn sweep_from_zero(&self, v: &mut Vectors, two_coloured: bool, begun: bool) {
         if !two_coloured {
-            self.x.fill(0.0);
+            v.x.fill(0.0);
         }
         if !(begun && two_coloured) {
-            let k = Colour::of(&self.plus, &self.diagonal, &self.inverse, self.stride, self.uniform, 0);
-            kernels::relax_from_zero(&self.groups, &k, &self.b[0], &mut self.x[0]);
+            kernels::relax_from_zero(&self.groups, &self.colour(0), &v.b[0], &mut v.x[0]);
         }
-        self.wrap_x();
-        self.relax(1);
+        self.wrap_vector(&mut v.x);
+        self.relax(v, 1);
     }
 
     /// Adds to the diagonal what the doubled couplings across seams ask for.

@@ -38,8 +38,6 @@ pub(super) struct Level {
     pub(super) diagonal: Split,
     /// 1 / diagonal; 0 in cells that are no unknowns.
     pub(super) inverse: Split,
-    pub(super) b: Split,
-    pub(super) x: Split,
     /// Where the groups of [`LANES`] slots with unknowns begin, in ascending order, with [`kernels::ODD_ROW`] and
     /// [`kernels::UNIFORM`].
     pub(super) groups: Vec<u32>,
@@ -67,8 +65,6 @@ impl Level {
             excess: split(),
             diagonal: split(),
             inverse: split(),
-            b: split(),
-            x: split(),
             groups: Vec::new(),
             parents: Vec::new(),
             counts: vec![0; layer * (size[2] + 2) / LANES + 1],
@@ -152,7 +148,7 @@ impl Level {
         }
     }
 
-    /// [`Level::wrap`] of a vector of this level that is not its own.
+    /// [`Level::wrap`] of a vector.
     pub(super) fn wrap_vector(&self, v: &mut Split) {
         Level::wrap(&self.ghosts, v.both_mut(), |a, b| 0.5 * (a + b));
     }
@@ -177,11 +173,6 @@ impl Level {
             }
             _ => at + self.stride[axis - 1],
         }
-    }
-
-    /// [`Level::wrap`] of the level's own answer.
-    pub(super) fn wrap_x(&mut self) {
-        Level::wrap(&self.ghosts, self.x.both_mut(), |a, b| 0.5 * (a + b));
     }
 
     /// Copies the couplings across the seams of periodic axes to before their first cells. Other ghosts have none: they may

@@ -2,8 +2,8 @@
 
 use super::exchange;
 use super::gradient::{self, Left};
-use super::kernels::{self, Colour, Split};
-use super::{CLEAN, Poisson, Report, TRUST, Turn, inside, power_of_two};
+use super::kernels::{self, Split};
+use super::{CLEAN, Matrix, Poisson, Report, Solve, TRUST, Turn, inside, power_of_two};
 
 /// When a solution will do: all that is asked for, or so many iterations.
 #[derive(Clone, Copy, Debug)]
@@ -57,41 +57,85 @@ impl Poisson {
     /// # Panics
     /// If `b` or `p` has not as many entries as the box has cells.
     pub fn answer(&mut self, ranks: &[Rank], b: &[f32], p: &mut [f32], goal: Goal) -> Report {
-        let cells = self.hierarchy.levels[0].size.iter().product::<usize>();
-        assert!(b.len() == cells && p.len() == cells, "b and p have one entry for each of {cells} cells");
-        inside(cells, || self.answer_here(ranks, b, p, goal))
+        let cells = self.matrix.check(b, p);
+        let report = inside(cells, || self.solve.answer_here(&self.matrix, ranks, b, p, goal));
+        self.mend();
+        report
     }
 
-    fn answer_here(&mut self, ranks: &[Rank], b: &[f32], p: &mut [f32], goal: Goal) -> Report {
+    /// Two solvers of the system that was taken last, which may be at work at the same time: for what needs further terms and for
+    /// what does not. Both must be used up before [`Poisson::mend`].
+    pub fn both(&mut self) -> [Solver<'_>; 2] {
+        let Poisson { matrix, solve, second } = self;
+        let second = second.get_or_insert_with(|| Box::new(Solve::new(&matrix.hierarchy)));
+        [Solver { matrix, solve }, Solver { matrix, solve: second }]
+    }
+}
+
+/// One of two that solve the same system.
+pub struct Solver<'a> {
+    matrix: &'a Matrix,
+    solve: &'a mut Solve,
+}
+
+impl Solver<'_> {
+    /// As [`Poisson::answer`], without further terms.
+    ///
+    /// # Panics
+    /// As there.
+    pub fn answer(self, b: &[f32], p: &mut [f32], goal: Goal) -> Report {
+        let cells = self.matrix.check(b, p);
+        inside(cells, || self.solve.answer_here(self.matrix, &[], b, p, goal))
+    }
+}
+
+impl Matrix {
+    /// Checks that there is an entry for each cell; returns how many there are.
+    fn check(&self, b: &[f32], p: &[f32]) -> usize {
+        let cells = self.finest().size.iter().product::<usize>();
+        assert!(b.len() == cells && p.len() == cells, "b and p have one entry for each of {cells} cells");
+        cells
+    }
+}
+
+impl Solve {
+    pub(super) fn answer_here(
+        &mut self,
+        m: &Matrix,
+        ranks: &[Rank],
+        b: &[f32],
+        p: &mut [f32],
+        goal: Goal,
+    ) -> Report {
         let b_scale = power_of_two(exchange::largest(b));
-        let scale = (f64::from(b_scale) / f64::from(self.matrix_scale)) as f32;
-        let level = &self.hierarchy.levels[0];
+        let scale = (f64::from(b_scale) / f64::from(m.scale)) as f32;
+        let level = m.finest();
         let finite = level.load_b(b, b_scale, &mut self.b);
-        self.singular.project(self.b.both_mut(), |v| v as f32);
-        self.take_ranks(ranks);
-        let level = &self.hierarchy.levels[0];
+        m.singular.project(self.b.both_mut(), |v| v as f32);
+        self.take_ranks(m, ranks);
+        let level = m.finest();
         self.any = scale.is_normal() && exchange::largest(p) > 0.0;
         if self.any {
             level.load_b(p, scale, &mut self.guess);
-            self.singular.project(self.guess.both_mut(), |v| v as f32);
+            m.singular.project(self.guess.both_mut(), |v| v as f32);
             level.wrap_vector(&mut self.guess);
         }
         let goal = Goal { peak: goal.peak * f64::from(b_scale), ..goal };
-        let (mut report, found) = self.approach(goal);
+        self.work.begin(&m.hierarchy);
+        let (mut report, found) = self.approach(m, goal);
         if !finite {
             report.residual = f64::INFINITY;
         }
         p.fill(0.0);
         let sum = [self.any.then_some(&self.guess), found.then_some(&self.x)];
-        self.hierarchy.levels[0].store_sum(sum, f64::from(scale).recip(), p);
-        self.mend();
+        m.finest().store_sum(sum, f64::from(scale).recip(), p);
         report
     }
 
     /// Finds the slots of further terms, without what components that nothing holds cannot answer to.
-    fn take_ranks(&mut self, ranks: &[Rank]) {
+    fn take_ranks(&mut self, m: &Matrix, ranks: &[Rank]) {
         self.ranks.clear();
-        let level = &self.hierarchy.levels[0];
+        let level = m.finest();
         let [nx, ny, _] = level.size;
         for rank in ranks {
             let slots = rank.d.iter().filter_map(|&(cell, d)| {
@@ -99,9 +143,9 @@ impl Poisson {
                 let (c, at) = level.slot(i % nx, i / nx % ny, i / (nx * ny));
                 (level.inverse[c][at] > 0.0 && d != 0.0).then_some((c as u8, at as u32, d))
             });
-            let weight = f64::from(rank.weight) * f64::from(self.matrix_scale);
+            let weight = f64::from(rank.weight) * f64::from(m.scale);
             let mut slots = Slots { d: slots.collect(), weight };
-            self.singular.project_sparse(&mut slots.d);
+            m.singular.project_sparse(&mut slots.d);
             if !slots.d.is_empty() && weight > 0.0 {
                 self.ranks.push(slots);
             }
@@ -109,18 +153,18 @@ impl Poisson {
     }
 
     /// Conjugate gradient from the guess, until the goal; whether `x` then is to be added to the guess.
-    fn approach(&mut self, goal: Goal) -> (Report, bool) {
-        let norm = kernels::square(&self.hierarchy.levels[0].groups, &self.b).sqrt();
+    fn approach(&mut self, m: &Matrix, goal: Goal) -> (Report, bool) {
+        let norm = kernels::square(&m.finest().groups, &self.b).sqrt();
         if norm == 0.0 {
             self.any = false;
             return (Report::default(), false);
         }
-        let mut left = if self.any { self.lack() } else { Left { square: f64::INFINITY, peak: 0.0 } };
+        let mut left = if self.any { self.lack(m) } else { Left { square: f64::INFINITY, peak: 0.0 } };
         if left.square > norm * norm || left.square.is_nan() {
             // No first guess, or one that is worse than none.
             self.any = false;
-            let level = &mut self.hierarchy.levels[0];
-            kernels::copy(&level.groups, &self.b, &mut level.b);
+            let level = m.finest();
+            kernels::copy(&level.groups, &self.b, &mut self.work.finest().b);
             left = Left { square: norm * norm, peak: f32::INFINITY };
         }
         let enough =
@@ -129,22 +173,22 @@ impl Poisson {
         let (mut turn, mut begun, mut iterations) = (Turn::Anew, false, 0);
         while !enough(left) && iterations < goal.most {
             let keep = if found { 1.0 } else { 0.0 };
-            let Some(step) = self.step(turn, begun, keep) else { break };
+            let Some(step) = self.step(m, turn, begun, keep) else { break };
             (left, turn, begun, found) = (step, Turn::On, true, true);
             iterations += 1;
-            if iterations % CLEAN == 0 && self.singular.any() {
-                let level = &mut self.hierarchy.levels[0];
-                self.singular.project(level.b.both_mut(), |v| v as f32);
-                left.square = kernels::square(&level.groups, &level.b);
+            if iterations % CLEAN == 0 && m.singular.any() {
+                let level = m.finest();
+                m.singular.project(self.work.finest().b.both_mut(), |v| v as f32);
+                left.square = kernels::square(&level.groups, &self.work.finest().b);
                 begun = false;
             }
             if left.square.sqrt() < TRUST * start.square.sqrt() && !enough(left) {
                 // What is carried on is no longer trusted.
-                let level = &self.hierarchy.levels[0];
+                let level = m.finest();
                 kernels::sum(&level.groups, self.any, &self.x, &mut self.guess);
                 level.wrap_vector(&mut self.guess);
                 self.any = true;
-                left = self.lack();
+                left = self.lack(m);
                 (start, found, turn, begun) = (left, false, Turn::Anew, false);
             }
         }
@@ -156,20 +200,27 @@ impl Poisson {
     }
 
     /// r = b - A x of the guess.
-    fn lack(&mut self) -> Left {
-        let level = &mut self.hierarchy.levels[0];
+    fn lack(&mut self, m: &Matrix) -> Left {
+        let level = m.finest();
         let mut left = Left::default();
         for c in 0..2 {
-            let k = Colour::of(&level.plus, &level.diagonal, &level.inverse, level.stride, level.uniform, c);
+            let k = level.colour(c);
             let x = [&self.guess[c][..], &self.guess[1 - c][..]];
-            left.and(gradient::lack(&level.groups, &k, &level.excess[c], &self.b[c], x, &mut level.b[c]));
+            left.and(gradient::lack(
+                &level.groups,
+                &k,
+                &level.excess[c],
+                &self.b[c],
+                x,
+                &mut self.work.finest().b[c],
+            ));
         }
         for rank in &self.ranks {
-            rank.add(-rank.weight * rank.dot(&self.guess), &mut level.b);
+            rank.add(-rank.weight * rank.dot(&self.guess), &mut self.work.finest().b);
         }
-        self.singular.project(level.b.both_mut(), |v| v as f32);
+        m.singular.project(self.work.finest().b.both_mut(), |v| v as f32);
         if !self.ranks.is_empty() {
-            left.square = kernels::square(&level.groups, &level.b);
+            left.square = kernels::square(&level.groups, &self.work.finest().b);
             // Not known, so that at least one step is made.
             left.peak = f32::INFINITY;
         }
