@@ -3,8 +3,10 @@
 use rayon::prelude::*;
 
 use super::cuts::Cuts;
-use super::extrapolate::pad;
-use super::transfer::{Deposit, sum_property};
+use super::extrapolate::{Known, pad};
+use super::fringe::Fringe;
+use super::layout::Layout;
+use super::transfer::{Deposit, Faces, sum_property};
 use super::{LEAST_MASS, Mac, each_plane};
 use crate::scene::Convection;
 use crate::state::markers::{Markers, Order};
@@ -21,8 +23,21 @@ impl Mac {
             order.order.par_iter_mut().enumerate().for_each(|(i, o)| *o = i as u32);
         }
         deposit.sum(layout, markers, order, &density, carried);
-        liquid.find(layout, cuts, &deposit.cells, self.full as f32);
-        self.is_closed = liquid.is_closed(layout, cuts);
+        let full = self.full as f32;
+        let (known, fringe, u) = (&mut self.known, &mut self.fringe, &mut self.u);
+        // Where the liquid is, and how it flows: each has loops that are short, or for one axis at a time.
+        let (is_closed, ()) = rayon::join(
+            || {
+                liquid.find(layout, cuts, &deposit.cells, full);
+                liquid.is_closed(layout, cuts)
+            },
+            || {
+                if carried {
+                    take_velocities(layout, cuts, &deposit.faces, known, fringe, u);
+                }
+            },
+        );
+        self.is_closed = is_closed;
         if let (Some(immersed), Some(bare)) = (&self.immersed, &self.bare) {
             immersed.wet_inside(layout, bare, cuts, liquid);
         }
@@ -32,23 +47,7 @@ impl Mac {
             sum_property(layout, markers, order, &of, &mut self.mixed);
             liquid.weigh(layout, &self.mixed, &deposit.cells);
         }
-        if carried {
-            let faces = &deposit.faces;
-            self.known.find(layout, cuts, |a, first, row| {
-                for (k, face) in row.iter_mut().zip(&faces[a][first..]) {
-                    *k = face[1] > LEAST_MASS;
-                }
-            });
-            let known = &self.known;
-            each_plane(layout, &mut self.u, |a, at, u| {
-                let (faces, known, open) = (&faces[a][at..], &known.0[a][at..], &cuts.open[a][at..]);
-                for (((u, face), known), open) in u.iter_mut().zip(faces).zip(known).zip(open) {
-                    let [momentum, mass] = *face;
-                    // Closed sides of the domain are known too.
-                    *u = if *known & (mass > LEAST_MASS) & (*open > 0.0) { momentum / mass } else { 0.0 };
-                }
-            });
-        } else {
+        if !carried {
             self.take_fresh(cuts, &density);
             let (layout, cells) = (&self.layout, &self.deposit.cells);
             self.known.find(layout, cuts, |a, first, row| {
@@ -57,11 +56,6 @@ impl Mac {
                     *k = (*low > 0.0) | (*high > 0.0);
                 }
             });
-        }
-        // Faces of wet cells that no marker reached.
-        if carried {
-            self.fringe.find(&self.layout, &self.known, 2);
-            self.fringe.fill(&self.layout, &mut self.u, 2);
         }
         pad(&self.layout, cuts, &mut self.u);
         self.before.par_iter_mut().zip(&self.u).for_each(|(before, u)| before.clone_from(u));
@@ -92,4 +86,32 @@ impl Mac {
         }
         self.fresh = Markers { has_weight: self.fresh.has_weight, ..Markers::default() };
     }
+}
+
+/// Velocities of the faces that markers reached, and of those around them.
+fn take_velocities(
+    layout: &Layout,
+    cuts: &Cuts,
+    faces: &[Vec<[f32; 2]>; 3],
+    known: &mut Known,
+    fringe: &mut Fringe,
+    u: &mut Faces,
+) {
+    known.find(layout, cuts, |a, first, row| {
+        for (k, face) in row.iter_mut().zip(&faces[a][first..]) {
+            *k = face[1] > LEAST_MASS;
+        }
+    });
+    let known = &*known;
+    each_plane(layout, u, |a, at, u| {
+        let (faces, known, open) = (&faces[a][at..], &known.0[a][at..], &cuts.open[a][at..]);
+        for (((u, face), known), open) in u.iter_mut().zip(faces).zip(known).zip(open) {
+            let [momentum, mass] = *face;
+            // Closed sides of the domain are known too.
+            *u = if *known & (mass > LEAST_MASS) & (*open > 0.0) { momentum / mass } else { 0.0 };
+        }
+    });
+    // Faces of wet cells that no marker reached.
+    fringe.find(layout, known, 2);
+    fringe.fill(layout, u, 2);
 }

@@ -3,7 +3,6 @@
 use rayon::prelude::*;
 
 use super::cuts::{Behind, Cuts};
-use super::fringe::Fringe;
 use super::layout::Layout;
 use super::liquid::Liquid;
 use super::transfer::{Faces, velocity_at};
@@ -52,13 +51,6 @@ impl Known {
             *k = *low | *high;
         }
     }
-}
-
-/// Spreads known values by `layers` layers: each unknown face beside known ones gets their mean.
-pub fn spread(layout: &Layout, known: &Known, u: &mut Faces, layers: usize) {
-    let mut fringe = Fringe::default();
-    fringe.find(layout, known, layers);
-    fringe.fill(layout, u, layers);
 }
 
 /// Faces inside bodies: along walls that slip the wall's normal velocity and the fluid's tangential one, in walls that stick

@@ -180,6 +180,8 @@ impl Mac {
             self.gain[a] = field(from, cells)?;
             self.known.0[a] = flags(from)?;
         }
+        let layers = self.layers();
+        self.fringe.find(&self.layout, &self.known, layers);
         if self.keeps_flow() {
             let mut u: Faces = Faces::default();
             for u in &mut u {

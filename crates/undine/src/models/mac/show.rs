@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::Mac;
 use super::convect::{load, store, wrapped};
 use super::cuts::Cuts;
-use super::extrapolate::{pad, spread};
+use super::extrapolate::pad;
 #[cfg(target_arch = "x86_64")]
 use super::lattice::wide::Wide;
 use super::lattice::{Lattice, Plain, Read};
@@ -57,12 +57,15 @@ impl Mac {
         // Half a step of acceleration takes velocities from the middle of the last step to its end.
         let mut gain = self.gain.clone();
         let share = if self.kick > 0.0 { (0.5 * self.last / self.kick) as f32 } else { 0.0 };
-        if !self.known.0[0].is_empty() {
-            spread(layout, &self.known, &mut gain, 4);
-            pad(layout, cuts, &mut gain);
-        }
-        let at_cells = self.pressure_field(cuts);
-        let fullness = self.fullness();
+        let (at_cells, fullness) = {
+            let gain = &mut gain;
+            let spread = || {
+                // As far as markers got in the step.
+                self.fringe.fill(layout, gain, self.layers());
+                pad(layout, cuts, gain);
+            };
+            rayon::join(spread, || rayon::join(|| self.pressure_field(cuts), || self.fullness())).1
+        };
         // Those that follow are more than the points of a lattice; for others it would be larger than they are.
         let seen = if markers.only_follow {
             let (mut gained, mut flow) = (Lattice::default(), Lattice::default());
@@ -85,13 +88,8 @@ impl Mac {
                 match &seen {
                     Seen::Following(seen) => seen.look(x, velocity, pressure),
                     Seen::Carrying(nodes, share) => {
-                        let own = &markers.velocity[chunk * CHUNK..][..x.len()];
-                        for (((x, own), velocity), pressure) in x.iter().zip(own).zip(velocity).zip(pressure)
-                        {
-                            let gain = nodes.at(x);
-                            *velocity = store(load(own) + *share * gain);
-                            *pressure = gain.w;
-                        }
+                        velocity.copy_from_slice(&markers.velocity[chunk * CHUNK..][..x.len()]);
+                        nodes.look(x, *share, velocity, pressure);
                     }
                 }
                 for i in 0..x.len() {
@@ -113,18 +111,28 @@ impl Mac {
     /// How full each cell is; 1 at the surface, where less than full is no error.
     fn fullness(&self) -> Vec<f32> {
         let (layout, wet) = (&self.layout, &self.liquid.wet);
-        let inside = |i: usize| wet[i] && layout.stride.iter().all(|s| wet[i - s] && wet[i + s]);
         let mut fullness = vec![1.0; layout.len()];
         if wet.is_empty() {
             return fullness;
         }
         let [nx, ny, nz] = layout.n;
-        for row in 0..ny * nz {
-            let first = layout.at([0, row % ny, row / ny]);
-            for i in (first..first + nx).filter(|i| inside(*i)) {
-                fullness[i] = self.liquid.fill[i];
+        let plane = layout.plane();
+        fullness.par_chunks_mut(plane).enumerate().skip(1).take(nz).for_each(|(z, fullness)| {
+            for y in 0..ny {
+                let first = layout.at([0, y, z - 1]);
+                let row = |at: usize| &wet[at..at + nx];
+                let here = row(first);
+                if !here.contains(&true) {
+                    continue;
+                }
+                let around = layout.stride.map(|s| [row(first - s), row(first + s)]);
+                let (to, fill) = (&mut fullness[first - z * plane..][..nx], &self.liquid.fill[first..][..nx]);
+                for x in 0..nx {
+                    let is_inside = around.iter().fold(here[x], |all, [low, high]| all & low[x] & high[x]);
+                    to[x] = if is_inside { fill[x] } else { 1.0 };
+                }
             }
-        }
+        });
         fullness
     }
 
@@ -149,8 +157,18 @@ impl Mac {
         layout.wrap(&mut field);
         let known = field.clone();
         let (wet, last) = (&liquid.wet, layout.len());
+        let near: [isize; 6] = {
+            let [x, y, z] = layout.stride.map(|s| s as isize);
+            [-x, x, -y, y, -z, z]
+        };
+        let is_wet = |i: isize| (0..last as isize).contains(&i) && wet[i as usize];
         field.par_iter_mut().enumerate().with_min_len(4096).for_each(|(i, field)| {
             if wet[i] {
+                return;
+            }
+            // Most are far from the liquid.
+            if !near.iter().any(|s| is_wet(i as isize + s)) {
+                *field = 0.0;
                 return;
             }
             let (mut sum, mut count) = (0.0, 0);

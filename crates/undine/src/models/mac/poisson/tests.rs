@@ -511,3 +511,30 @@ fn no_cell_is_farther_off_than_the_peak_and_threads_make_no_difference() {
         assert!(answer(threads) == (p.clone(), coupled.clone()), "{threads} threads");
     }
 }
+
+#[test]
+fn two_right_sides_at_the_same_time_have_the_answers_of_one_after_the_other() {
+    for size in [[20, 12, 9], [64, 48, 40]] {
+        let (system, b, _) = tank_with_bodies(size);
+        let other: Vec<f32> = b.iter().enumerate().map(|(i, b)| b * (0.1 * i as f32).sin()).collect();
+        let goal = Goal { tolerance: 1e-3, peak: f64::INFINITY, most: 60 };
+        let mut solver = Poisson::new(size, system.periodic);
+        solver.take(&system);
+        let zeros = vec![0.0; b.len()];
+        let (mut p, mut q) = (zeros.clone(), zeros.clone());
+        let reports = [solver.answer(&[], &b, &mut p, goal), solver.answer(&[], &other, &mut q, goal)];
+        assert!(reports.iter().all(|r| r.iterations > 1));
+        // Twice, since the second finds memory that was used.
+        for _ in 0..2 {
+            let (mut first, mut second) = (zeros.clone(), zeros.clone());
+            let [one, two] = solver.both();
+            let both =
+                rayon::join(|| one.answer(&b, &mut first, goal), || two.answer(&other, &mut second, goal));
+            solver.mend();
+            assert_eq!([both.0, both.1], reports);
+            assert!(first == p && second == q);
+            solver.take(&tank(size, 0.3).0);
+            solver.take(&system);
+        }
+    }
+}

@@ -4,13 +4,15 @@
 use glam::Vec4;
 use rayon::prelude::*;
 
+use crate::models::mac::convect::{load, store};
 use crate::models::mac::layout::Layout;
 use crate::models::mac::transfer::{Faces, floor};
+use crate::simd::widest;
 
 /// For each number the components at its lower faces and the value of its cell.
 pub struct Nodes<'a> {
     layout: &'a Layout,
-    nodes: Vec<Vec4>,
+    nodes: Vec<[f32; 4]>,
     /// Half a cell along the axes for components that lie in the middle of cells there.
     off: [Vec4; 3],
 }
@@ -18,13 +20,13 @@ pub struct Nodes<'a> {
 impl<'a> Nodes<'a> {
     /// Of a field on faces and one of cells, both padded.
     pub fn new(layout: &'a Layout, faces: &Faces, cells: &[f32]) -> Self {
-        let mut nodes = vec![Vec4::ZERO; layout.len()];
+        let mut nodes = vec![[0.0; 4]; layout.len()];
         let plane = layout.plane();
         nodes.par_chunks_mut(plane).enumerate().for_each(|(k, nodes)| {
             let [x, y, z] = faces.each_ref().map(|faces| &faces[k * plane..][..plane]);
             let cells = &cells[k * plane..][..plane];
             for (i, node) in nodes.iter_mut().enumerate() {
-                *node = Vec4::new(x[i], y[i], z[i], cells[i]);
+                *node = [x[i], y[i], z[i], cells[i]];
             }
         });
         let off = [0, 1, 2].map(|b| Vec4::from(std::array::from_fn(|a| if a == b { 0.0 } else { 0.5 })));
@@ -36,7 +38,7 @@ impl<'a> Nodes<'a> {
     /// Each is interpolated along each axis between two of the three numbers around the place: faces between that of the cell and the
     /// next, middles between those half a cell about. Three weights for each component let all of them be read together.
     #[inline(always)]
-    pub fn at(&self, x: &[f32; 3]) -> Vec4 {
+    fn at(&self, x: &[f32; 3]) -> Vec4 {
         let layout = self.layout;
         let mut first = 0;
         let mut weights = [[Vec4::ZERO; 3]; 3];
@@ -50,16 +52,35 @@ impl<'a> Nodes<'a> {
         }
         let [sy, sz] = [layout.stride[1], layout.stride[2]];
         let [wx, wy, wz] = weights;
-        let mut sum = Vec4::ZERO;
+        // Those of three numbers along x side by side, which are one row in memory.
+        let mut sums = [0f32; 12];
         for (k, wz) in wz.into_iter().enumerate() {
-            let mut plane = Vec4::ZERO;
             for (j, wy) in wy.into_iter().enumerate() {
-                let row = &self.nodes[first + j * sy + k * sz..][..3];
-                plane += wy * (wx[0] * row[0] + wx[1] * row[1] + wx[2] * row[2]);
+                let row = self.nodes[first + j * sy + k * sz..][..3].as_flattened();
+                let w = (wy * wz).to_array();
+                for i in 0..12 {
+                    sums[i] += w[i % 4] * row[i];
+                }
             }
-            sum += wz * plane;
         }
-        sum
+        let sum = |i: usize| Vec4::from_slice(&sums[4 * i..]);
+        wx[0] * sum(0) + wx[1] * sum(1) + wx[2] * sum(2)
+    }
+
+    /// Adds a share of what is at places to velocities, and gives the value of cells there. Chooses the instruction set.
+    pub fn look(&self, x: &[[f32; 3]], share: f32, velocity: &mut [[f32; 3]], cells: &mut [f32]) {
+        let nodes = self;
+        widest!(look_in(nodes: &Nodes, x: &[[f32; 3]], share: f32, velocity: &mut [[f32; 3]], cells: &mut [f32]));
+    }
+}
+
+#[inline(always)]
+#[allow(clippy::extra_unused_type_parameters)] // entered through `widest!`, for its instructions
+fn look_in<L>(nodes: &Nodes, x: &[[f32; 3]], share: f32, velocity: &mut [[f32; 3]], cells: &mut [f32]) {
+    for ((x, velocity), cell) in x.iter().zip(velocity).zip(cells) {
+        let gain = nodes.at(x);
+        *velocity = store(load(velocity) + share * gain);
+        *cell = gain.w;
     }
 }
 
@@ -91,6 +112,10 @@ mod tests {
                 assert!((at[a] - v[a]).abs() < 2e-6, "{x:?}: {at} {v:?}");
             }
             assert!((at.w - center_value_at(&layout, &cells, &x)).abs() < 2e-6, "{x:?}");
+            let (mut velocity, mut cell) = ([[1.0, 2.0, 3.0]], [0.0]);
+            nodes.look(&[x], 0.5, &mut velocity, &mut cell);
+            assert!((0..3).all(|a| (velocity[0][a] - (a as f32 + 1.0) - 0.5 * v[a]).abs() < 2e-6), "{x:?}");
+            assert!((cell[0] - at.w).abs() < 1e-6);
         }
     }
 }
