@@ -1,7 +1,7 @@
 //! Marching cubes through one block.
 
 use super::cloud::{EDGE, Key, POINTS};
-use super::field::{Field, Points, Samples, VALUES, dispatch};
+use super::field::{Aligned, Field, Points, Samples, VALUES, dispatch};
 use super::gather::Near;
 use super::tables::{EDGES, cases};
 use crate::simd::Eight;
@@ -54,7 +54,7 @@ pub struct Carried {
 #[derive(Debug)]
 pub struct Scratch {
     near: Near,
-    values: Box<[f32; VALUES]>,
+    values: Box<Aligned<[f32; VALUES]>>,
     velocity: [Vec<f32>; 3],
     picked: Vec<u32>,
 }
@@ -63,7 +63,7 @@ impl Default for Scratch {
     fn default() -> Self {
         Scratch {
             near: Near::default(),
-            values: Box::new([0.0; VALUES]),
+            values: Box::new(Aligned([0.0; VALUES])),
             velocity: Default::default(),
             picked: Vec::new(),
         }
@@ -95,6 +95,7 @@ pub fn march(
     scratch: &mut Scratch,
 ) -> Option<Piece> {
     let Scratch { near, values, velocity, picked } = scratch;
+    let values = &mut values.0;
     field.collect(cloud, key, near);
     if near.len() == 0 {
         return None;

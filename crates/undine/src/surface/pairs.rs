@@ -169,17 +169,34 @@ impl Group {
     /// Takes those of `near` within `reach` of the box around the particles.
     fn pick(&mut self, near: &Near, place: &[[f32; 8]; 3], reach: f32) {
         let room = near.x[0].len() + 8;
-        self.x.iter_mut().for_each(|x| x.resize(room, 0.0));
-        self.column.resize(room, 0.0);
-        let count = pick(near, place, reach, self);
-        let full = count.next_multiple_of(8);
         for x in &mut self.x {
-            // Out of everyone's reach.
-            x[count..full].fill(1e6);
-            x.truncate(full);
+            x.clear();
+            x.reserve(room);
         }
-        self.column.truncate(full);
+        // Where nothing is carried it stays zeros.
+        if carries(near) {
+            self.column.clear();
+            self.column.reserve(room);
+        }
+        let count = pick(near, place, reach, self);
+        // SAFETY: so many places were written, and as many columns where there are some.
+        unsafe {
+            self.x.iter_mut().for_each(|x| x.set_len(count));
+            if carries(near) {
+                self.column.set_len(count);
+            }
+        }
+        let full = count.next_multiple_of(8);
+        // Out of everyone's reach.
+        self.x.iter_mut().for_each(|x| x.resize(full, 1e6));
+        self.column.resize(full, 0.0);
     }
+}
+
+/// Whether particles carry something besides their places.
+#[inline(always)]
+fn carries(near: &Near) -> bool {
+    near.column[0].len() == near.x[0].len()
 }
 
 dispatch!(pick, pick_lanes, (near: &Near, place: &[[f32; 8]; 3], reach: f32, out: &mut Group) -> usize);
@@ -187,7 +204,7 @@ dispatch!(pick, pick_lanes, (near: &Near, place: &[[f32; 8]; 3], reach: f32, out
 #[inline(always)]
 fn pick_lanes<L: Eight>(near: &Near, place: &[[f32; 8]; 3], reach: f32, out: &mut Group) -> usize {
     let full = near.x[0].len();
-    let carried = near.column[0].len() == full;
+    let carried = carries(near);
     let (mut low, mut high) = ([L::splat(0.0); 3], [L::splat(0.0); 3]);
     for a in 0..3 {
         let (mut l, mut h) = (place[a][0], place[a][0]);
@@ -199,9 +216,11 @@ fn pick_lanes<L: Eight>(near: &Near, place: &[[f32; 8]; 3], reach: f32, out: &mu
     }
     let scale = L::splat(1.0 / reach);
     let mut count = 0;
-    assert!(out.x.iter().chain([&out.column]).all(|x| x.len() >= full + 8));
+    assert!(
+        out.x.iter().all(|x| x.capacity() >= full + 8) && (!carried || out.column.capacity() >= full + 8)
+    );
     for j in (0..full).step_by(8) {
-        // SAFETY: all arrays of `near` are as long as `x`, a multiple of eight; there is room for all and eight more.
+        // SAFETY: all arrays of `near` are as long as `x`, a multiple of eight; there is room for all and eight more, written or not.
         unsafe {
             let x = L::load(near.x[0].as_ptr().add(j));
             let y = L::load(near.x[1].as_ptr().add(j));

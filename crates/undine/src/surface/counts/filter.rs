@@ -2,7 +2,7 @@
 
 use crate::simd::Eight;
 use crate::surface::cloud::POINTS;
-use crate::surface::field::dispatch;
+use crate::surface::field::{Aligned, dispatch};
 
 /// Most times of smoothing.
 pub const MOST: usize = 8;
@@ -72,13 +72,17 @@ pub struct Grid<'a, T> {
     pub layer: usize,
 }
 
+/// A line of the cache.
+const LINE: usize = 16;
+type Line = Aligned<[f32; LINE]>;
+
 /// Memory used again from window to window.
 #[derive(Debug, Default)]
 pub struct Scratch {
     /// Rows smoothed along x, of one layer.
-    along: Vec<f32>,
+    along: Vec<Line>,
     /// Rows smoothed along x and y, of all layers.
-    across: Vec<f32>,
+    across: Vec<Line>,
 }
 
 /// Points of the wider window along y and z, and along x, where a row is two vectors.
@@ -174,26 +178,26 @@ fn smooth_times<L: Eight, T: Value, const ROWS: usize, const VECTORS: usize, con
     }
     let rows = ROWS + 2 * n;
     let first = first - n * (1 + row + layer);
-    scratch.along.resize(rows * wide, 0.0);
-    scratch.across.resize(rows * ROWS * wide, 0.0);
+    scratch.along.resize((rows * wide).div_ceil(LINE), Aligned([0.0; LINE]));
+    scratch.across.resize((rows * ROWS * wide).div_ceil(LINE), Aligned([0.0; LINE]));
     assert!(filter.times <= MOST && n == filter.times && out.len() == ROWS * ROWS * wide);
     assert!(first + (rows - 1) * (row + layer) + wide + 2 * n <= values.len());
     // SAFETY: the window lies among the values, and scratch and `out` have the sizes that were just checked.
     unsafe {
         for z in 0..rows {
-            let along = scratch.along.as_mut_ptr();
+            let along = scratch.along.as_mut_ptr().cast::<f32>();
             for y in 0..rows {
                 let from = values.as_ptr().add(first + y * row + z * layer + n);
                 for v in 0..VECTORS {
                     sum::<L, _, N>(&weights, n, from.add(8 * v), 1).store(along.add(y * wide + 8 * v));
                 }
             }
-            let across = scratch.across.as_mut_ptr().add(z * ROWS * wide);
+            let across = scratch.across.as_mut_ptr().cast::<f32>().add(z * ROWS * wide);
             for k in (0..ROWS * wide).step_by(8) {
-                sum::<L, _, N>(&weights, n, along.add(n * wide + k), wide).store(across.add(k));
+                sum::<L, _, N>(&weights, n, along.add(n * wide + k).cast_const(), wide).store(across.add(k));
             }
         }
-        let middle = scratch.across.as_ptr().add(n * ROWS * wide);
+        let middle = scratch.across.as_ptr().cast::<f32>().add(n * ROWS * wide);
         for k in (0..ROWS * ROWS * wide).step_by(8) {
             sum::<L, _, N>(&weights, n, middle.add(k), ROWS * wide).store(out.as_mut_ptr().add(k));
         }

@@ -14,7 +14,7 @@ use self::bits::Bits;
 use self::filter::{Filter, Grid, MOST, WIDE, WIDE_ROW, smooth, smooth_wide};
 use self::points::Points;
 use super::cloud::{EDGE, Key, POINTS, rank};
-use super::field::VALUES;
+use super::field::{Aligned, VALUES};
 use super::march::{Piece, Rows, edge_of, first_inside, piece_of};
 
 /// Where all points of a block have this share of the count at rest, smoothed wider than the surface is, holes are noise: markers that
@@ -104,8 +104,8 @@ struct Marched {
 #[derive(Debug)]
 struct Scratch {
     filter: filter::Scratch,
-    values: Box<[f32; VALUES]>,
-    wider: Box<[f32; VALUES]>,
+    values: Box<Aligned<[f32; VALUES]>>,
+    wider: Box<Aligned<[f32; VALUES]>>,
     wide: Vec<f32>,
     /// The components of the momentum in and around a block, and the same smoothed.
     window: [Vec<f32>; 3],
@@ -116,8 +116,8 @@ impl Default for Scratch {
     fn default() -> Self {
         Scratch {
             filter: Default::default(),
-            values: Box::new([0.0; VALUES]),
-            wider: Box::new([0.0; VALUES]),
+            values: Box::new(Aligned([0.0; VALUES])),
+            wider: Box::new(Aligned([0.0; VALUES])),
             wide: vec![0.0; WIDE_ROW * WIDE * WIDE],
             window: Default::default(),
             smoothed: std::array::from_fn(|_| vec![0.0; VALUES]),
@@ -186,15 +186,15 @@ impl Blocks<'_> {
         let range = |values: &[f32; VALUES]| {
             values.iter().fold((f32::INFINITY, 0f32), |(least, most), v| (least.min(*v), most.max(*v)))
         };
-        smooth(&self.filter, self.grid(), first, filter, &mut values[..]);
-        let (least, most) = range(values);
+        smooth(&self.filter, self.grid(), first, filter, &mut values.0);
+        let (least, most) = range(&values.0);
         if least >= self.iso || most == 0.0 {
             return None;
         }
         // A place without any is no noise.
         if least > 0.0 {
-            smooth(&self.wider, self.grid(), first, filter, &mut wider[..]);
-            if range(wider).0 >= self.filled {
+            smooth(&self.wider, self.grid(), first, filter, &mut wider.0);
+            if range(&wider.0).0 >= self.filled {
                 return None;
             }
         }
@@ -204,7 +204,7 @@ impl Blocks<'_> {
     /// Marches a block.
     fn march(&self, scratch: &mut Scratch, block: [usize; 3]) -> Marched {
         let first = self.points.of_block(block);
-        smooth(&self.filter, self.grid(), first, &mut scratch.filter, &mut scratch.values[..]);
+        smooth(&self.filter, self.grid(), first, &mut scratch.filter, &mut scratch.values.0);
         self.march_values(scratch, block)
     }
 
@@ -214,7 +214,7 @@ impl Blocks<'_> {
         let first = points.of_block(block);
         let Scratch { filter, values, wide, .. } = scratch;
         let mut outside = Vec::new();
-        for (row, values) in values.as_chunks::<POINTS>().0.iter().enumerate() {
+        for (row, values) in values.0.as_chunks::<POINTS>().0.iter().enumerate() {
             let (y, z) = (row % POINTS, row / POINTS);
             if y == EDGE || z == EDGE {
                 continue;
@@ -225,7 +225,7 @@ impl Blocks<'_> {
             outside.extend(some.map(|(x, _)| (at + x) as u32));
         }
         let key: Key = std::array::from_fn(|a| points.first[a] + block[a] as i32);
-        let piece = piece_of(key, values, self.iso, f32::MAX).map(|(mut piece, rows)| {
+        let piece = piece_of(key, &values.0, self.iso, f32::MAX).map(|(mut piece, rows)| {
             let before = first - 1 - points.row - points.layer;
             smooth_wide(&self.filter, grid, before, filter, wide);
             give_normals(wide, &rows, &mut piece);

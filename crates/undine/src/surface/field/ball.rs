@@ -1,7 +1,7 @@
 //! Round particles: w (1 - k r²)³, the form of Müller's poly6 kernel and of Bayraktar's φ.
 
 use super::sample::Kernel;
-use super::{RAMP, VALUES, dispatch};
+use super::{Aligned, RAMP, VALUES, dispatch};
 use crate::simd::Eight;
 use crate::surface::gather::Near;
 
@@ -48,7 +48,8 @@ fn fill_lanes<L: Eight>(near: &Near, out: &mut [f32; VALUES]) {
     let [x, y, z] = [&near.x[0][..n], &near.x[1][..n], &near.x[2][..n]];
     let (w, k) = (&near.column[0][..n], &near.column[1][..n]);
     let mut known = (f32::NAN, 0.0);
-    let (mut square_y, mut square_z) = ([0.0f32; 8], [0.0f32; 8]);
+    let mut aligned = Aligned(([0.0f32; 8], [0.0f32; 8]));
+    let (square_y, square_z) = &mut aligned.0;
     for j in 0..n {
         // Most fields have but one k: a square root and a quotient less.
         if k[j] != known.0 {

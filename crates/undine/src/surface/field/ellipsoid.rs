@@ -1,7 +1,7 @@
 //! Stretched particles: w (1 - rᵀMr)³, Yu & Turk's anisotropic kernel of the form of poly6.
 
 use super::sample::{Kernel, pick};
-use super::{RAMP, VALUES, dispatch};
+use super::{Aligned, RAMP, VALUES, dispatch};
 use crate::simd::Eight;
 use crate::surface::cloud::{EDGE, POINTS};
 use crate::surface::gather::Near;
@@ -86,8 +86,8 @@ fn fill_lanes<L: Eight, const LAYERS: usize>(
     // SAFETY: eight floats.
     let ramp = unsafe { L::load(RAMP.as_ptr()) };
     let (one, zero, enough) = (L::splat(1.0), L::splat(0.0), L::splat(enough));
-    let (mut cross, mut rest) = ([0.0f32; 64], [0.0f32; 64]);
-    let mut layer = [[0.0f32; 8]; 3];
+    let mut aligned = Aligned(([0.0f32; 64], [0.0f32; 64], [[0.0f32; 8]; 3]));
+    let (cross, rest, layer) = &mut aligned.0;
     let particles = Ellipsoids::new(near);
     // Rows with a point that has not enough yet.
     let mut open = !0u64;

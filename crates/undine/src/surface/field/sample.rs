@@ -113,7 +113,8 @@ fn bounds(points: &Points) -> ([f32; 3], [f32; 3]) {
 #[inline(always)]
 pub fn pick<L: Eight>(near: &Near, low: [f32; 3], high: [f32; 3], picked: &mut Vec<u32>) {
     let full = near.x[0].len();
-    picked.resize(full + 8, 0);
+    picked.clear();
+    picked.reserve(full + 8);
     assert!(near.extent.iter().chain(&near.x).all(|x| x.len() >= full));
     let mut count = 0;
     for j in (0..full).step_by(8) {
@@ -129,5 +130,6 @@ pub fn pick<L: Eight>(near: &Near, low: [f32; 3], high: [f32; 3], picked: &mut V
             count += mask.count_ones() as usize;
         }
     }
-    picked.truncate(count);
+    // SAFETY: so many were written.
+    unsafe { picked.set_len(count) };
 }
