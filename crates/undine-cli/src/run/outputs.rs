@@ -1,6 +1,7 @@
 //! What a run writes of each frame: particles, surface, picture.
 //!
-//! The files of a frame are written while the next is computed; there is never more than one frame that waits to be written.
+//! The files of a frame are written while the next is computed, and its surface is built; there is never more than one frame that
+//! waits to be written.
 //! Another thread makes sure that they are on the disk: it took 175 ms for 25 frames of 4.7 MB when a checkpoint did so.
 
 use std::fs::File;
@@ -106,8 +107,10 @@ pub struct Outputs {
     wanted: Wanted,
     folder: Arc<RunFolder>,
     exports: Arc<Mutex<RunExports>>,
-    surface: Options,
+    surface: Arc<Options>,
     passes: Passes,
+    /// What was done while the run went on, since it was last asked.
+    aside: Arc<Mutex<Passes>>,
     writer: Worker,
     /// Makes files outlive a power cut, in the order they were written.
     keeper: Arc<Worker>,
@@ -121,14 +124,15 @@ impl Outputs {
             wanted: wanted.clone(),
             folder: folder.clone(),
             exports: Arc::new(Mutex::new(exports)),
-            surface: Options::of_scene(scene),
+            surface: Arc::new(Options::of_scene(scene)),
             passes: Passes::default(),
+            aside: Arc::default(),
             writer: Worker::new("writer")?,
             keeper: Arc::new(Worker::new("keeper")?),
         })
     }
 
-    /// Seconds that the run spent on them; while files are written it goes on.
+    /// Seconds that the run spent on them; while files are written it goes on. And those that surfaces took, meanwhile or not.
     pub fn passes(&self) -> &Passes {
         &self.passes
     }
@@ -137,39 +141,47 @@ impl Outputs {
     pub fn write(&mut self, scene: &Scene, frame: &Arc<Frame>) -> Result<()> {
         let pictures = self.wanted.pictures.filter(|p| frame.index.is_multiple_of(p.every));
         let painter = pictures.map(|p| Painter::of_scene(scene, p.size));
-        let surface = if self.wanted.surface || painter.as_ref().is_some_and(Painter::needs_surface) {
-            Some(Arc::new(self.build(frame)?))
+        let (exports, folder, shown) = (self.exports.clone(), self.folder.clone(), frame.clone());
+        let Some(painter) = painter else {
+            let (aside, options) = (self.aside.clone(), self.wanted.surface.then(|| self.surface.clone()));
+            return self.later(move || {
+                let mut passes = Passes::default();
+                let surface = options.map(|options| build(&shown, &options, &mut passes)).transpose()?;
+                let mut aside = aside.lock().unwrap_or_else(PoisonError::into_inner);
+                passes.times().iter().for_each(|(name, seconds)| aside.add(name, *seconds));
+                drop(aside);
+                let mut exports = exports.lock().unwrap_or_else(PoisonError::into_inner);
+                Ok(exports.write(&folder, &shown, surface.as_ref())?)
+            });
+        };
+        // A picture needs its surface now.
+        let surface = if self.wanted.surface || painter.needs_surface() {
+            Some(Arc::new(build(frame, &self.surface, &mut self.passes)?))
         } else {
             None
         };
-        let (exports, folder, shown) = (self.exports.clone(), self.folder.clone(), frame.clone());
         let written = surface.clone().filter(|_| self.wanted.surface);
         self.later(move || {
             let mut exports = exports.lock().unwrap_or_else(PoisonError::into_inner);
             Ok(exports.write(&folder, &shown, written.as_deref())?)
         })?;
-        if let Some(painter) = painter {
-            let image = self.passes.time("pictures", || painter.draw(scene, frame, surface.as_deref()))?;
-            let path = self.folder.picture_path(frame.index, "png");
-            self.later(move || {
-                image.save_png(&path)?;
-                Ok(vec![path])
-            })?;
-        }
-        Ok(())
+        let image = self.passes.time("pictures", || painter.draw(scene, frame, surface.as_deref()))?;
+        let path = self.folder.picture_path(frame.index, "png");
+        self.later(move || {
+            image.save_png(&path)?;
+            Ok(vec![path])
+        })
     }
 
     /// Writes files when those before are written, and then makes them outlive a power cut.
     fn later(&mut self, write: impl FnOnce() -> Result<Vec<PathBuf>> + Send + 'static) -> Result<()> {
         let keeper = self.keeper.clone();
-        self.passes.time("files", || {
-            self.writer.wait()?;
-            self.writer.give(move || {
-                write()?.into_iter().for_each(|path| keeper.give(move || sync(path)));
-                Ok(())
-            });
+        self.finish()?;
+        self.writer.give(move || {
+            write()?.into_iter().for_each(|path| keeper.give(move || sync(path)));
             Ok(())
-        })
+        });
+        Ok(())
     }
 
     /// Does `task` when all files so far would outlive a power cut. To be called with nothing left to be written.
@@ -179,18 +191,15 @@ impl Outputs {
 
     /// Waits until all files are written.
     pub fn finish(&mut self) -> Result<()> {
-        self.passes.time("files", || self.writer.wait())
+        let done = self.passes.time("files", || self.writer.wait());
+        let aside = std::mem::take(&mut *self.aside.lock().unwrap_or_else(PoisonError::into_inner));
+        aside.times().iter().for_each(|(name, seconds)| self.passes.add(name, *seconds));
+        done
     }
 
     /// Waits until they, and what is to be done after, would outlive a power cut.
     pub fn finish_keeping(&mut self) -> Result<()> {
         self.passes.time("files", || self.keeper.wait())
-    }
-
-    fn build(&mut self, frame: &Frame) -> Result<Surface> {
-        let options = &self.surface;
-        let built = self.passes.time("surface", || surface::build(frame, options));
-        Ok(built.with_context(|| format!("no surface of frame {}", frame.index))?.0)
     }
 
     /// The frames before `next` that should have files and have none, for each kind of file.
@@ -217,6 +226,12 @@ impl Outputs {
         missing.retain(|(count, _)| *count > 0);
         missing
     }
+}
+
+/// Builds the surface of a frame. From within a worker thread: no more threads are at work than were asked for.
+fn build(frame: &Frame, options: &Options, passes: &mut Passes) -> Result<Surface> {
+    let built = passes.time("surface", || rayon::scope(|_| surface::build(frame, options)));
+    Ok(built.with_context(|| format!("no surface of frame {}", frame.index))?.0)
 }
 
 fn sync(path: PathBuf) -> Result<()> {

@@ -144,12 +144,16 @@ impl Passes {
     pub fn time<R>(&mut self, name: &'static str, pass: impl FnOnce() -> R) -> R {
         let begin = Instant::now();
         let result = pass();
-        let spent = begin.elapsed().as_secs_f64();
-        match self.times.iter_mut().find(|t| t.0 == name) {
-            Some(t) => t.1 += spent,
-            None => self.times.push((name, spent)),
-        }
+        self.add(name, begin.elapsed().as_secs_f64());
         result
+    }
+
+    /// Adds seconds under a name.
+    pub fn add(&mut self, name: &'static str, seconds: f64) {
+        match self.times.iter_mut().find(|t| t.0 == name) {
+            Some(t) => t.1 += seconds,
+            None => self.times.push((name, seconds)),
+        }
     }
 
     /// The names and seconds.
