@@ -168,7 +168,7 @@ pub struct CheckArgs {
 /// `undine bench`.
 #[derive(Debug, Args)]
 pub struct BenchArgs {
-    /// Which table [default: mueller, horvath, surface, bayraktar and genevaux]
+    /// Which table [default: mueller, horvath, surface, bayraktar, lee and genevaux]
     pub table: Option<BenchTable>,
 
     /// Steps (or surfaces) to time, after a warm-up
@@ -198,7 +198,7 @@ pub enum BenchTable {
     Bayraktar,
     /// Lee 2005: water from a bottle to a cup, while it pours
     Lee,
-    /// Génevaux 2003, Table 1: liquid on a grid with mass-spring solids
+    /// Génevaux 2003, Table 1: liquid on a grid with mass-spring solids, and its surfaces
     Genevaux,
     /// A dam break of 15 thousand to 1 million particles
     Scale,
