@@ -63,9 +63,8 @@ impl Poisson {
         report
     }
 
-    /// Two solvers of the system that was taken last, which may be at work at the same time: for what needs further terms and for
-    /// what does not. Both must be used up before [`Poisson::mend`].
-    pub fn both(&mut self) -> [Solver<'_>; 2] {
+    /// Two solvers of the system that was taken last, which may be at work at the same time. `mend` must follow when both are done.
+    pub(in super::super) fn both(&mut self) -> [Solver<'_>; 2] {
         let Poisson { matrix, solve, second } = self;
         let second = second.get_or_insert_with(|| Box::new(Solve::new(&matrix.hierarchy)));
         [Solver { matrix, solve }, Solver { matrix, solve: second }]
