@@ -51,20 +51,24 @@ impl Filling {
         let enough = FILLED * (EDGE as f32 / bins as f32 / spacing).powi(3);
         let n = bins + 1;
         let mut counts = counts(cloud, bins);
+        // One list is read while the other is written.
+        let mut spare = vec![0.0; counts.len()];
         for (axis, sides) in sides.iter().enumerate() {
-            add_sides(&mut counts, n, axis, sides);
+            add_sides(&counts, n, axis, sides, &mut spare);
+            std::mem::swap(&mut counts, &mut spare);
             let there = |&side: &u32| side != NONE && surrounded[side as usize];
             let all = |(b, sides): (usize, &[u32; 2])| surrounded[b] && sides.iter().all(there);
             surrounded = sides.iter().enumerate().map(all).collect();
         }
         for (axis, sides) in sides.iter().enumerate() {
-            average(&mut counts, n, axis, sides);
+            average(&counts, n, axis, sides, &mut spare);
+            std::mem::swap(&mut counts, &mut spare);
         }
         let mut rows = vec![0; cloud.keys.len() * n * n];
         rows.par_iter_mut().zip(counts.par_chunks_exact(n)).with_min_len(4096).for_each(|(row, nodes)| {
             *row = nodes.iter().rev().fold(0, |r, &v| r << 1 | u32::from(v >= enough));
         });
-        drop(counts);
+        drop((counts, spare));
         let full = (1 << n) - 1;
         let mut whole = surrounded.clone();
         for (whole, rows) in whole.iter_mut().zip(rows.chunks_exact(n * n)) {
@@ -142,52 +146,46 @@ fn counts(cloud: &Cloud, bins: usize) -> Vec<f32> {
 }
 
 /// Adds the counts that blocks beside each other along an axis have on the nodes between them.
-fn add_sides(counts: &mut Vec<f32>, n: usize, axis: usize, sides: &Sides) {
+fn add_sides(old: &[f32], n: usize, axis: usize, sides: &Sides, new: &mut [f32]) {
     let size = n.pow(3);
     let stride = n.pow(axis as u32);
-    let old = std::mem::replace(counts, vec![0.0; counts.len()]);
-    counts.par_chunks_exact_mut(size).zip(sides).enumerate().with_min_len(64).for_each(
-        |(b, (new, sides))| {
-            new.copy_from_slice(&old[b * size..][..size]);
-            // First node of the face here and there.
-            for (side, here, there) in [(sides[0], 0, (n - 1) * stride), (sides[1], (n - 1) * stride, 0)] {
-                if side == NONE {
-                    continue;
-                }
-                let from = &old[side as usize * size..][..size];
-                for high in (0..size).step_by(n * stride) {
-                    let new = &mut new[high + here..][..stride];
-                    new.iter_mut().zip(&from[high + there..][..stride]).for_each(|(new, from)| *new += from);
-                }
+    new.par_chunks_exact_mut(size).zip(sides).enumerate().with_min_len(64).for_each(|(b, (new, sides))| {
+        new.copy_from_slice(&old[b * size..][..size]);
+        // First node of the face here and there.
+        for (side, here, there) in [(sides[0], 0, (n - 1) * stride), (sides[1], (n - 1) * stride, 0)] {
+            if side == NONE {
+                continue;
             }
-        },
-    );
+            let from = &old[side as usize * size..][..size];
+            for high in (0..size).step_by(n * stride) {
+                let new = &mut new[high + here..][..stride];
+                new.iter_mut().zip(&from[high + there..][..stride]).for_each(|(new, from)| *new += from);
+            }
+        }
+    });
 }
 
 /// Averages counts by (1, 2, 1)/4 along an axis. Where there is no block there are no particles.
-fn average(counts: &mut Vec<f32>, n: usize, axis: usize, sides: &Sides) {
+fn average(old: &[f32], n: usize, axis: usize, sides: &Sides, new: &mut [f32]) {
     let size = n.pow(3);
     let stride = n.pow(axis as u32);
-    let old = std::mem::replace(counts, vec![0.0; counts.len()]);
     let quarter = |new: &mut [f32], from: &[f32]| new.iter_mut().zip(from).for_each(|(n, f)| *n += 0.25 * f);
-    counts.par_chunks_exact_mut(size).zip(sides).enumerate().with_min_len(64).for_each(
-        |(b, (new, sides))| {
-            let here = &old[b * size..][..size];
-            for high in (0..size).step_by(n * stride) {
-                let (new, here) = (&mut new[high..][..n * stride], &here[high..][..n * stride]);
-                new.iter_mut().zip(here).for_each(|(n, h)| *n = 0.5 * h);
-                quarter(&mut new[stride..], here);
-                quarter(new, &here[stride..]);
-                // The faces are nodes of the blocks beside, too: those one farther are needed.
-                for (side, at, there) in [(sides[0], 0, n - 2), (sides[1], n - 1, 1)] {
-                    if side != NONE {
-                        let from = &old[side as usize * size + high + there * stride..][..stride];
-                        quarter(&mut new[at * stride..][..stride], from);
-                    }
+    new.par_chunks_exact_mut(size).zip(sides).enumerate().with_min_len(64).for_each(|(b, (new, sides))| {
+        let here = &old[b * size..][..size];
+        for high in (0..size).step_by(n * stride) {
+            let (new, here) = (&mut new[high..][..n * stride], &here[high..][..n * stride]);
+            new.iter_mut().zip(here).for_each(|(n, h)| *n = 0.5 * h);
+            quarter(&mut new[stride..], here);
+            quarter(new, &here[stride..]);
+            // The faces are nodes of the blocks beside, too: those one farther are needed.
+            for (side, at, there) in [(sides[0], 0, n - 2), (sides[1], n - 1, 1)] {
+                if side != NONE {
+                    let from = &old[side as usize * size + high + there * stride..][..stride];
+                    quarter(&mut new[at * stride..][..stride], from);
                 }
             }
-        },
-    );
+        }
+    });
 }
 
 /// The bins around which all nodes are filled to one bin away; `rows`: the nodes that are.
@@ -304,8 +302,13 @@ mod tests {
         let (bins, n) = (EDGE, EDGE + 1);
         let mut got = counts(&cloud, bins);
         let sides = [0, 1, 2].map(|axis| sides(&cloud, axis));
-        (0..3).for_each(|axis| add_sides(&mut got, n, axis, &sides[axis]));
-        (0..3).for_each(|axis| average(&mut got, n, axis, &sides[axis]));
+        let mut spare = vec![f32::NAN; got.len()];
+        for step in [add_sides, average] {
+            for (axis, sides) in sides.iter().enumerate() {
+                step(&got, n, axis, sides, &mut spare);
+                std::mem::swap(&mut got, &mut spare);
+            }
+        }
         let hat = |u: f32| (1.0 - u.abs()).max(0.0);
         let weight = |u: f32| 0.25 * (hat(u - 1.0) + hat(u + 1.0)) + 0.5 * hat(u);
         for (b, key) in cloud.keys.iter().enumerate() {
