@@ -444,7 +444,7 @@ fn for_people(rows: &[Row]) -> String {
     header.extend(names.iter().map(|name| format!("{name} ms")));
     header.extend(["ns/particle/step", "steps/s", "paper ms", "paper/ours"].map(String::from));
     let surfaces = rows.iter().any(|row| row.surface_ms.is_some());
-    let surface_header = ["surface ms", "paper ms", "paper/ours"].map(String::from);
+    let surface_header = ["surface ms", "paper surface ms", "surface paper/ours"].map(String::from);
     header.extend(surface_header.into_iter().filter(|_| surfaces));
     let per_second = rows.iter().any(|row| row.per_second.is_some());
     header.extend(per_second.then(|| "s per simulated s".into()));
