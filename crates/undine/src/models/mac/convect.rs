@@ -1,13 +1,14 @@
 //! Motion with the flow: markers forward, and for the semi-Lagrangian scheme the grid's velocities backward (Stam 1999).
 
+#[cfg(target_arch = "x86_64")]
+mod wide;
+
 use std::ops::Range;
 
 use glam::Vec4;
 use rayon::prelude::*;
 
 use super::cuts::Cuts;
-#[cfg(target_arch = "x86_64")]
-use super::lattice::wide::Wide;
 use super::lattice::{Lattice, Plain, Read};
 use super::layout::Layout;
 use super::transfer::{Faces, corner_value_at, velocity_at};
@@ -167,6 +168,20 @@ struct Carried<'a> {
     affine: &'a mut [[[f32; 3]; 3]],
 }
 
+impl<'a> Carried<'a> {
+    /// The first so many of them, which are its own no more.
+    #[inline(always)]
+    fn split_off(&mut self, count: usize) -> Carried<'a> {
+        let gradients = if self.affine.is_empty() { 0 } else { count };
+        Carried {
+            rows: self.rows.clone(),
+            x: self.x.split_off_mut(..count).expect("there are as many"),
+            velocity: self.velocity.split_off_mut(..count).expect("there are as many"),
+            affine: self.affine.split_off_mut(..gradients).expect("there are as many"),
+        }
+    }
+}
+
 #[inline(always)]
 pub(super) fn load(x: &[f32; 3]) -> Vec4 {
     Vec4::new(x[0], x[1], x[2], 0.0)
@@ -234,83 +249,97 @@ impl Flow<'_> {
         #[cfg(target_arch = "x86_64")]
         if fields.u.is_wide() && fields.drift.is_wide() {
             // SAFETY: the processor has the features.
-            return unsafe { self.carry_wide(fields, carried, order, reach) };
+            return unsafe { wide::carry(self, fields, carried, order, reach) };
         }
         self.carry_with::<Plain>(fields, carried, order, reach)
     }
 
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,fma")]
-    fn carry_wide(&self, fields: &Fields, carried: Carried, order: &Order, reach: Reach) -> Moved {
-        self.carry_with::<Wide>(fields, carried, order, reach)
-    }
-
+    /// Moves the markers of a part, singly.
     #[inline(always)]
     fn carry_with<'a, R: Read<'a>>(
         &self,
         fields: &'a Fields,
-        carried: Carried,
+        mut carried: Carried,
         order: &Order,
         reach: Reach,
     ) -> Moved {
+        let [nx, ny, _] = self.layout.n;
+        let mut moved = Moved::default();
+        for cell in carried.rows.start * nx..carried.rows.end * nx {
+            let count = (order.start[cell + 1] - order.start[cell]) as usize;
+            if count > 0 {
+                let care = self.needs_care([cell % nx, cell / nx % ny, cell / (nx * ny)], reach);
+                moved = moved.and(self.carry_each::<R>(fields, carried.split_off(count), care));
+            }
+        }
+        moved
+    }
+
+    /// Whether markers of a cell may get to a body.
+    #[inline(always)]
+    fn needs_care(&self, cell: [usize; 3], reach: Reach) -> bool {
+        self.cuts.has_bodies() && self.cuts.clear[self.layout.at(cell)] < reach.near
+    }
+
+    /// Moves markers, all of them with `care` for bodies or none.
+    #[inline(always)]
+    fn carry_each<'a, R: Read<'a>>(&self, fields: &'a Fields, carried: Carried, care: bool) -> Moved {
         let layout = self.layout;
-        let Carried { rows, x, velocity, affine } = carried;
+        let Carried { x, velocity, affine, .. } = carried;
         let (u, drift) = (R::new(&fields.u), R::new(&fields.drift));
         let before = if self.convection == Convection::Flip { R::new(&fields.before) } else { u };
-        let h = Vec4::new(layout.h[0] as f32, layout.h[1] as f32, layout.h[2] as f32, 1.0);
-        let (scale, per_h) = (self.dt as f32 / h, 1.0 / h);
+        let [scale, per_h] = self.scales();
         let [low, high] = self.free();
-        let [nx, ny, _] = layout.n;
-        let first = order.start[rows.start * nx];
+        let nx = layout.n[0] as f32;
         let (mut fastest, mut left) = (Vec4::ZERO, false);
-        for cell in rows.start * nx..rows.end * nx {
-            let range = (order.start[cell] - first) as usize..(order.start[cell + 1] - first) as usize;
-            if range.is_empty() {
-                continue;
+        for k in 0..x.len() {
+            let at = load(&x[k]);
+            let here = match self.convection {
+                Convection::Apic => {
+                    let (here, gradient) = u.with_gradient(at);
+                    affine[k] = [store(gradient[0]), store(gradient[1]), store(gradient[2])];
+                    velocity[k] = store(here);
+                    here
+                }
+                Convection::Flip => {
+                    let here = u.at(at);
+                    let own = load(&velocity[k]) + here - before.at(at);
+                    velocity[k] = store(PIC * here + (1.0 - PIC) * own);
+                    here
+                }
+                Convection::SemiLagrangian => {
+                    let here = u.at(at);
+                    velocity[k] = store(here);
+                    here
+                }
+            };
+            fastest = fastest.max(load(&velocity[k]).abs() * per_h);
+            // Second order: the velocity half-way.
+            let mut middle = at + 0.5 * scale * here;
+            if layout.periodic[0] {
+                middle.x = wrapped(middle.x, nx);
             }
-            let care = self.cuts.has_bodies()
-                && self.cuts.clear[layout.at([cell % nx, cell / nx % ny, cell / (nx * ny)])] < reach.near;
-            for k in range {
-                let at = load(&x[k]);
-                let here = match self.convection {
-                    Convection::Apic => {
-                        let (here, gradient) = u.with_gradient(at);
-                        affine[k] = [store(gradient[0]), store(gradient[1]), store(gradient[2])];
-                        velocity[k] = store(here);
-                        here
-                    }
-                    Convection::Flip => {
-                        let here = u.at(at);
-                        let own = load(&velocity[k]) + here - before.at(at);
-                        velocity[k] = store(PIC * here + (1.0 - PIC) * own);
-                        here
-                    }
-                    Convection::SemiLagrangian => {
-                        let here = u.at(at);
-                        velocity[k] = store(here);
-                        here
-                    }
-                };
-                fastest = fastest.max(load(&velocity[k]).abs() * per_h);
-                // Second order: the velocity half-way.
-                let mut middle = at + 0.5 * scale * here;
-                if layout.periodic[0] {
-                    middle.x = wrapped(middle.x, nx as f32);
+            let to = at + scale * drift.at(middle);
+            if care || !(to.cmpge(low) & to.cmple(high)).all() {
+                let (place, gone) = self.kept(x[k], store(to), &mut velocity[k]);
+                x[k] = place;
+                left |= gone;
+                if !to.is_finite() {
+                    fastest = Vec4::splat(f32::INFINITY);
                 }
-                let to = at + scale * drift.at(middle);
-                if care || !(to.cmpge(low) & to.cmple(high)).all() {
-                    let (place, gone) = self.kept(x[k], store(to), &mut velocity[k]);
-                    x[k] = place;
-                    left |= gone;
-                    if !to.is_finite() {
-                        fastest = Vec4::splat(f32::INFINITY);
-                    }
-                } else {
-                    x[k] = store(to);
-                }
+            } else {
+                x[k] = store(to);
             }
         }
         Moved { rate: fastest.x.max(fastest.y).max(fastest.z), left }
+    }
+
+    /// Cells for each m/s: on a marker's way, and per second.
+    #[inline(always)]
+    fn scales(&self) -> [Vec4; 2] {
+        let [x, y, z] = self.layout.h.map(|h| h as f32);
+        let h = Vec4::new(x, y, z, 1.0);
+        [self.dt as f32 / h, 1.0 / h]
     }
 
     /// Where markers need no care but for bodies, in cells.

@@ -5,6 +5,8 @@
 //! them there gives the same numbers as reading faces, from a third of the places and with one set of weights.
 
 #[cfg(target_arch = "x86_64")]
+pub(super) mod eight;
+#[cfg(target_arch = "x86_64")]
 pub(super) mod wide;
 
 use std::ops::Range;

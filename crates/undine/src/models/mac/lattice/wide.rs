@@ -21,32 +21,6 @@ pub(in crate::models::mac) struct Wide<'a> {
     stride: __m128i,
 }
 
-/// A lattice for who reads it eight places at a time.
-pub(in crate::models::mac) struct Parts<'a> {
-    /// The points.
-    pub nodes: &'a [Vec4],
-    /// Number of the first point along each axis.
-    pub origin: [f32; 3],
-    /// Just less than the number of the last point along each axis.
-    pub high: [f32; 3],
-    /// Points from one to the next along each axis.
-    pub stride: [usize; 3],
-}
-
-impl Lattice {
-    /// What its reading with wide registers needs.
-    pub(in crate::models::mac) fn wide_parts(&self) -> Parts<'_> {
-        let [x, y, z] = self.dims;
-        assert!(self.nodes.len() >= x * y * z && self.dims.iter().all(|n| *n > 1));
-        Parts {
-            nodes: &self.nodes,
-            origin: self.first.map(|f| f as f32),
-            high: self.dims.map(|n| ((n - 1) as f32).next_down()),
-            stride: [1, x, x * y],
-        }
-    }
-}
-
 /// The eight points around a place, two along x in each, and how it lies between them.
 struct Octant {
     rows: [__m256; 4],
