@@ -3,6 +3,7 @@
 mod awake;
 pub mod lennard_jones;
 pub mod mac;
+mod spares;
 pub mod sph;
 pub mod springs;
 

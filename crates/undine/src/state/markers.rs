@@ -2,6 +2,8 @@
 
 use rayon::prelude::*;
 
+use crate::simd::widest;
+
 /// Markers handed to a thread at a time.
 pub const BLOCK: usize = 2048;
 
@@ -134,23 +136,18 @@ impl Order {
         let cells = n[0] * n[1] * n[2];
         let count = x.len();
         self.key.resize(count, 0);
-        let last = n.map(|n| n as i32 - 1);
-        self.key.par_chunks_mut(BLOCK).zip(x.par_chunks(BLOCK)).for_each(|(key, x)| {
-            for (key, x) in key.iter_mut().zip(x) {
-                let c: [i32; 3] = std::array::from_fn(|a| (x[a] as i32).clamp(0, last[a]));
-                *key = (c[0] + n[0] as i32 * (c[1] + n[1] as i32 * c[2])) as u32;
-            }
+        // Which cells the markers of a block are in, so that threads need not look at blocks that have nothing for them.
+        self.span.resize(count.div_ceil(BLOCK), (0, 0));
+        let blocks = (self.key.par_chunks_mut(BLOCK), x.par_chunks(BLOCK), self.span.par_iter_mut());
+        blocks.into_par_iter().for_each(|(key, x, span)| {
+            find_cells(x, n, key);
             if only_inside {
                 let is_inside = |x: &[f32; 3]| (0..3).all(|a| x[a] >= 0.0 && x[a] <= n[a] as f32);
                 for (key, _) in key.iter_mut().zip(x).filter(|(_, x)| !is_inside(x)) {
                     *key = cells as u32;
                 }
             }
-        });
-        // Which cells the markers of a block are in, so that threads need not look at blocks that have nothing for them.
-        self.span.resize(count.div_ceil(BLOCK), (0, 0));
-        self.span.par_iter_mut().zip(self.key.par_chunks(BLOCK)).for_each(|(span, keys)| {
-            *span = keys.iter().fold((u32::MAX, 0), |s, k| (s.0.min(*k), s.1.max(*k)));
+            *span = key.iter().fold((u32::MAX, 0), |s, k| (s.0.min(*k), s.1.max(*k)));
         });
         // Each thread has a range of cells and their markers.
         let parts = rayon::current_num_threads().clamp(1, 16).min(count / (4 * BLOCK) + 1);
@@ -215,6 +212,23 @@ impl Order {
     /// Moves velocities into order.
     pub fn apply_to_velocity(&mut self, markers: &mut Markers) {
         permute(&self.order, &mut markers.velocity, &mut self.vector);
+    }
+}
+
+/// The number of the cell that each of some places is in, or nearest to. Chooses the instruction set.
+fn find_cells(x: &[[f32; 3]], n: [usize; 3], key: &mut [u32]) {
+    widest!(find_cells_in(x: &[[f32; 3]], n: [usize; 3], key: &mut [u32]));
+}
+
+#[inline(always)]
+#[allow(clippy::extra_unused_type_parameters)] // entered through `widest!`, for its instructions
+fn find_cells_in<L>(x: &[[f32; 3]], n: [usize; 3], key: &mut [u32]) {
+    let last = n.map(|n| n as f32 - 1.0);
+    let [row, column] = [n[0] as u32, n[1] as u32];
+    for (key, x) in key.iter_mut().zip(x) {
+        // What is no number is in the first.
+        let cell = |a: usize| x[a].max(0.0).min(last[a]) as i32 as u32;
+        *key = cell(0) + row * (cell(1) + column * cell(2));
     }
 }
 

@@ -11,7 +11,9 @@ use rayon::prelude::*;
 use super::cuts::Cuts;
 use super::lattice::{Lattice, Plain, Read};
 use super::layout::Layout;
+use super::rows;
 use super::transfer::{Faces, corner_value_at, velocity_at};
+use crate::models::spares::Spares;
 use crate::scene::Convection;
 use crate::state::markers::{Markers, Order};
 use crate::walls::Walls;
@@ -66,6 +68,8 @@ pub(super) struct Part {
 
 /// Layers across z that a part has at most.
 const LAYERS: usize = 4;
+/// Values of a field that a thread looks at at a time.
+const SOME: usize = 8192;
 /// Parts there are at least, where there are as many rows.
 const PARTS: usize = 8;
 
@@ -153,8 +157,8 @@ pub(super) fn between_corners(layout: &Layout) -> f32 {
 }
 
 /// Fields of a part.
-#[derive(Default)]
-struct Fields {
+#[derive(Debug, Default)]
+pub struct Fields {
     u: Lattice,
     before: Lattice,
     drift: Lattice,
@@ -194,7 +198,7 @@ pub(super) fn store(x: Vec4) -> [f32; 3] {
 
 impl Flow<'_> {
     /// Gives markers, which are in order, their new velocities and moves them.
-    pub fn carry(&self, markers: &mut Markers, order: &Order) -> Moved {
+    pub fn carry(&self, markers: &mut Markers, order: &Order, spares: &Spares<Fields>) -> Moved {
         let layout = self.layout;
         let reach = self.reach();
         let has_affine = self.convection == Convection::Apic;
@@ -215,16 +219,19 @@ impl Flow<'_> {
         }
         parts
             .into_par_iter()
-            .map_init(Fields::default, |fields, carried| self.carry_part(fields, carried, order, reach))
+            .map_init(|| spares.lend(), |fields, carried| self.carry_part(fields, carried, order, reach))
             .reduce(Moved::default, Moved::and)
     }
 
     /// How far markers get.
     pub(super) fn reach(&self) -> Reach {
-        let most = |u: &[f32]| u.par_iter().with_min_len(4096).map(|u| u.abs()).reduce(|| 0.0, f32::max);
+        let most = |u: &[f32]| {
+            let greatest = u.par_chunks(SOME).map(rows::greatest).reduce(|| 0, u32::max);
+            f32::from_bits(greatest)
+        };
         let cells = |a: usize| {
             let cells = 0.5 * self.dt * f64::from(most(&self.u[a])) / self.layout.h[a];
-            // Beyond the far side there is nothing. What is no number is told of later.
+            // Beyond the far side there is nothing. What is no number is not less, and told of later.
             if cells < self.layout.n[a] as f64 { cells as usize + 1 } else { self.layout.n[a] }
         };
         let fastest = self.drift.iter().map(|u| most(u)).fold(0.0, f32::max);

@@ -187,6 +187,8 @@ pub fn transplant(
 pub fn complete(layout: &Layout, cuts: &Cuts, fringe: &Fringe, u: &mut Faces, layers: usize) {
     fringe.fill(layout, u, layers);
     pad(layout, cuts, u);
-    cover(layout, cuts, u);
-    pad(layout, cuts, u);
+    if cuts.has_bodies() {
+        cover(layout, cuts, u);
+        pad(layout, cuts, u);
+    }
 }

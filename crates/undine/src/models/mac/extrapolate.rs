@@ -56,9 +56,6 @@ impl Known {
 /// Faces inside bodies: along walls that slip the wall's normal velocity and the fluid's tangential one, in walls that stick
 /// the fluid's velocity mirrored at the surface, so that the wall's is met there.
 pub fn cover(layout: &Layout, cuts: &Cuts, u: &mut Faces) {
-    if !cuts.has_bodies() {
-        return;
-    }
     let values: [Vec<f32>; 3] = std::array::from_fn(|a| {
         cuts.covered[a]
             .par_iter()

@@ -45,7 +45,7 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use self::beyond::Air;
-use self::convect::{Flow, Moved};
+use self::convect::{Fields, Flow, Moved};
 use self::cuts::Cuts;
 use self::even::{Even, complete, transplant};
 use self::extrapolate::Known;
@@ -59,6 +59,7 @@ use self::tracers::Tracers;
 use self::transfer::{Deposit, Faces};
 use self::viscosity::{Thick, Viscosity, explicit_limit};
 use super::awake::with_one_awake;
+use super::spares::Spares;
 use super::{Around, Birth, Passes, Solver, StepLimit, Trouble};
 use crate::checkpoint::{CheckpointError, CheckpointReader, CheckpointWriter};
 use crate::frame::Frame;
@@ -147,6 +148,7 @@ pub struct Mac {
     pressure: Pressure,
     viscosity: Viscosity,
     even: Even,
+    spares: Spares<Fields>,
     mixed: Vec<[f32; 2]>,
     /// The last step, and the time its forces acted for, s.
     last: f64,
@@ -214,6 +216,7 @@ impl Mac {
             pressure: Pressure::new(&layout),
             viscosity: Viscosity::default(),
             even: Even::default(),
+            spares: Spares::default(),
             mixed: Vec::new(),
             last: 0.0,
             kick: 0.0,
@@ -350,7 +353,8 @@ impl Mac {
 
     fn carry(&mut self, cuts: &Cuts, around: &Around, dt: f64, evened: bool) -> Moved {
         let mut markers = std::mem::take(&mut self.markers);
-        let moved = self.flow(cuts, around, self.apart, dt, evened).carry(&mut markers, &self.order);
+        let moved =
+            self.flow(cuts, around, self.apart, dt, evened).carry(&mut markers, &self.order, &self.spares);
         self.markers = markers;
         moved
     }

@@ -355,16 +355,19 @@ pub(super) fn subtract_gradient(layout: &Layout, cuts: &Cuts, liquid: &Liquid, p
                 let wet = [&low[start..], &high[start..]];
                 rows::accelerate(wet, sides, [lower, upper], inverse, &mut u[start..][..lower.len()]);
                 let mut single = |x: usize| {
-                    let is_done = between.contains(&x) && low[x] && high[x];
-                    if !is_done && open[x] != 0.0 && (low[x] | high[x]) {
+                    if open[x] != 0.0 && (low[x] | high[x]) {
                         u[x] -= light[x] * rise(layout, liquid, p, a, [x, y, z]) * inverse;
                     }
                 };
-                if between.is_empty() || low != high {
-                    (0..rows[0]).for_each(single);
-                } else {
-                    (0..start).chain(between.end..rows[0]).for_each(&mut single);
+                (0..start).chain(between.end..rows[0]).for_each(&mut single);
+                // Few are at the surface: eight faces that are not are passed by at once.
+                let (eights, rest) = low[between.clone()].as_chunks::<8>();
+                let others = high[between.clone()].as_chunks::<8>().0;
+                for (k, _) in eights.iter().zip(others).enumerate().filter(|(_, (low, high))| low != high) {
+                    let eight = start + 8 * k..start + 8 * k + 8;
+                    eight.filter(|x| low[*x] != high[*x]).for_each(&mut single);
                 }
+                (between.end - rest.len()..between.end).filter(|x| low[*x] != high[*x]).for_each(&mut single);
             }
         });
         layout.wrap(u);

@@ -101,6 +101,16 @@ fn greatest_wet_in(wet: &[bool], out: &mut [f32]) -> u32 {
     greatest as u32
 }
 
+/// The greatest magnitude, as bits: see [`greatest_wet`].
+pub(super) fn greatest(of: &[f32]) -> u32 {
+    wide!(greatest_in(of: &[f32]) -> u32)
+}
+
+#[inline(always)]
+fn greatest_in(of: &[f32]) -> u32 {
+    of.iter().fold(0i32, |greatest, v| greatest.max(v.abs().to_bits() as i32)) as u32
+}
+
 /// Accelerates open faces between wet cells by the difference of `p`, × `inverse` and 1/density.
 pub(super) fn accelerate(wet: [&[bool]; 2], sides: Sides, p: [&[f32]; 2], inverse: f32, u: &mut [f32]) {
     wide!(accelerate_in(wet: [&[bool]; 2], sides: Sides, p: [&[f32]; 2], inverse: f32, u: &mut [f32]))

@@ -22,6 +22,7 @@ use super::layout::Layout;
 use super::solids::shape::{REACH, Shape};
 use super::transfer::velocity_at;
 use crate::models::Birth;
+use crate::models::spares::Spares;
 use crate::state::markers::{BLOCK, Markers, Order};
 
 /// They are put in the order of cells again when the fastest has gone so far, 1/64 cells, of which a step counts at most so many: for the
@@ -57,6 +58,7 @@ pub struct Tracers {
     pub ratio: usize,
     /// Displacements of a step, in cells.
     shift: Lattice,
+    spares: Spares<Lattice>,
 }
 
 /// How many markers in a row one that carries may stand for, where `edge` are along the edge of a cell: so many that two are left.
@@ -136,9 +138,10 @@ impl Tracers {
         let [nx, ny, _] = layout.n.map(|n| 2 * n + 1);
         let around_x = reach.middle[0] + 1;
         let [_, around_y, around_z] = reach.middle.map(|r| 2 * r as isize);
+        let spares = &self.spares;
         let points = self.shift.all(layout);
         points.par_chunks_mut(PLANES * nx * ny).enumerate().for_each_init(
-            Lattice::default,
+            || spares.lend(),
             |drift, (c, planes)| {
                 let first = c * PLANES;
                 let end = first + planes.len() / (nx * ny);
@@ -170,7 +173,10 @@ impl Tracers {
                     if !wet.contains(&j) {
                         continue;
                     }
-                    seen.look(flow, sight, j, k);
+                    if !seen.look(flow, sight, j, k) {
+                        row.fill(Vec4::new(0.0, 0.0, 0.0, UNKNOWN));
+                        continue;
+                    }
                     #[cfg(target_arch = "x86_64")]
                     if drift.is_wide() {
                         // SAFETY: the processor has the features.
@@ -231,7 +237,8 @@ impl Seen {
         }
     }
 
-    fn look(&mut self, flow: &Flow, sight: Sight, j: usize, k: usize) {
+    /// Looks at row (j, k); says whether any marker that carries is about.
+    fn look(&mut self, flow: &Flow, sight: Sight, j: usize, k: usize) -> bool {
         let layout = flow.layout;
         self.wet.fill(false);
         let inside = |i: usize, b: usize| beside(i, false).map(|c| c.clamp(1, layout.n[b]));
@@ -244,6 +251,9 @@ impl Seen {
                 }
             }
         }
+        if !self.wet.contains(&true) {
+            return false;
+        }
         if flow.cuts.has_bodies() {
             between(layout, flow.cuts.corners(), (j, k), &mut self.spare, &mut self.walls);
         }
@@ -253,6 +263,7 @@ impl Seen {
             let reach = 0.999 * (REACH * layout.longest()) as f32;
             self.bodies.iter_mut().filter(|d| **d > reach).for_each(|d| *d = f32::INFINITY);
         }
+        true
     }
 }
 
