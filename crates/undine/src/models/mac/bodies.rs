@@ -5,13 +5,61 @@ use super::beyond::Near;
 use super::convect::{self, Moved};
 use super::cuts::Cuts;
 use super::forces::steady;
+use super::layout::Layout;
+use super::solids::Immersed;
 use super::solids::couple::Dip;
 use super::solids::elastic::{self, Field};
 use super::solids::remainder::Gain;
 use crate::models::Around;
 use crate::scene::Convection;
 
+/// How the grid is cut by walls, and by bodies in it.
+pub(super) struct Place<'a> {
+    pub(super) layout: &'a Layout,
+    pub(super) immersed: &'a mut Option<Immersed>,
+    /// By both, and by walls alone where there are bodies.
+    pub(super) cuts: &'a mut Option<Cuts>,
+    pub(super) bare: &'a mut Option<Cuts>,
+}
+
+impl Place<'_> {
+    /// Follows walls and bodies.
+    pub(super) fn follow(self, around: &Around) {
+        let Place { layout, immersed, cuts, bare } = self;
+        let walls = if immersed.is_some() { &mut *bare } else { &mut *cuts };
+        match walls {
+            Some(cuts) => cuts.follow(layout, around.walls),
+            none => *none = Some(Cuts::new(layout, around.walls)),
+        }
+        if let (Some(immersed), Some(bare)) = (immersed, bare) {
+            let old = cuts.take().unwrap_or_else(|| bare.clone());
+            *cuts = Some(immersed.follow(layout, bare, around.solids, old));
+        }
+    }
+}
+
 impl Mac {
+    /// Follows walls and bodies, and does something else `meanwhile`: of bodies, most of that is work for one thread.
+    pub(super) fn follow_walls(&mut self, around: &Around, meanwhile: impl FnOnce(&mut Mac) + Send) {
+        let layout = self.layout.clone();
+        let (mut immersed, mut cuts, mut bare) = (self.immersed.take(), self.cuts.take(), self.bare.take());
+        let place = Place { layout: &layout, immersed: &mut immersed, cuts: &mut cuts, bare: &mut bare };
+        rayon::join(|| place.follow(around), || meanwhile(self));
+        (self.immersed, self.cuts, self.bare) = (immersed, cuts, bare);
+    }
+
+    /// Gives markers their velocities and moves them, and finds where bodies will be meanwhile.
+    pub(super) fn carry_and_look(&mut self, cuts: &Cuts, around: &Around, dt: f64, evened: bool) -> Moved {
+        let Some(mut immersed) = self.immersed.take() else { return self.carry(cuts, around, dt, evened) };
+        let layout = self.layout.clone();
+        let (moved, ()) = rayon::join(
+            || self.carry(cuts, around, dt, evened),
+            || immersed.look_ahead(&layout, around.solids.state(), dt),
+        );
+        self.immersed = Some(immersed);
+        moved
+    }
+
     /// Makes the velocities keep volume. `dt` is the step of the bodies, s.
     pub(super) fn project(&mut self, cuts: &mut Cuts, around: &Around, kick: f64, dt: f64) {
         let Mac { layout, liquid, u, pressure, immersed, bare, .. } = self;
@@ -106,11 +154,11 @@ impl Mac {
     }
 
     /// Holds markers out of bodies.
-    pub(super) fn push_out(&mut self, around: &Around, moved: Moved, dt: f64) {
+    pub(super) fn push_out(&mut self, moved: Moved, dt: f64) {
         let Mac { layout, markers, order, immersed, .. } = self;
         if let Some(immersed) = immersed {
             let travel = moved.rate * dt as f32 + 1.0 + (immersed.rate * dt) as f32;
-            immersed.push_out(layout, around.solids.state(), dt, order, markers, travel);
+            immersed.push_out(layout, order, markers, travel);
         }
     }
 }

@@ -12,17 +12,29 @@ use crate::scene::Convection;
 use crate::state::markers::{Markers, Order};
 
 impl Mac {
-    /// Sums markers, finds the liquid and, where markers carry velocities, the grid's.
-    pub(super) fn markers_to_grid(&mut self, cuts: &Cuts) {
-        let carried = self.convection != Convection::SemiLagrangian;
+    /// Densities of fluids, relative to that of the first.
+    fn relative_densities(&self) -> Vec<f32> {
         let first = self.fluids[0].density;
-        let density: Vec<f32> = self.fluids.iter().map(|f| (f.density / first) as f32).collect();
-        let Mac { layout, markers, order, deposit, liquid, .. } = self;
+        self.fluids.iter().map(|f| (f.density / first) as f32).collect()
+    }
+
+    /// Sums markers, which are in order.
+    pub(super) fn sum_markers(&mut self) {
+        let carried = self.convection != Convection::SemiLagrangian;
+        let density = self.relative_densities();
+        let Mac { layout, markers, order, deposit, .. } = self;
         if self.convection == Convection::Flip {
             // Velocities are in order already.
             order.order.par_iter_mut().enumerate().for_each(|(i, o)| *o = i as u32);
         }
         deposit.sum(layout, markers, order, &density, carried);
+    }
+
+    /// Finds the liquid and, where markers carry velocities, the grid's, from the sums of markers.
+    pub(super) fn markers_to_grid(&mut self, cuts: &Cuts) {
+        let carried = self.convection != Convection::SemiLagrangian;
+        let density = self.relative_densities();
+        let Mac { layout, markers, order, deposit, liquid, .. } = self;
         let full = self.full as f32;
         let (known, fringe, u) = (&mut self.known, &mut self.fringe, &mut self.u);
         // Where the liquid is, and how it flows: each has loops that are short, or for one axis at a time.

@@ -264,18 +264,6 @@ impl Mac {
         (0.5 * COURANT * self.cfl).ceil() as usize + 2
     }
 
-    fn follow_walls(&mut self, around: &Around) {
-        let walls = if self.immersed.is_some() { &mut self.bare } else { &mut self.cuts };
-        match walls {
-            Some(cuts) => cuts.follow(&self.layout, around.walls),
-            none => *none = Some(Cuts::new(&self.layout, around.walls)),
-        }
-        if let (Some(immersed), Some(bare)) = (&mut self.immersed, &self.bare) {
-            let old = self.cuts.take().unwrap_or_else(|| bare.clone());
-            self.cuts = Some(immersed.follow(&self.layout, bare, around.solids, old));
-        }
-    }
-
     fn find_order(&mut self) {
         self.order.find(&self.markers.x, self.layout.n);
         self.stale = false;
@@ -469,13 +457,29 @@ impl Mac {
             Some((g, energy)) if g == gravity => energy,
             _ => self.energy(around),
         });
-        passes.time("walls", || self.follow_walls(around));
+        // Markers are summed while bodies are looked at, which is work for one thread.
+        let at_once = self.immersed.is_some();
+        passes.time("walls", || {
+            self.follow_walls(around, |mac| {
+                if at_once {
+                    mac.sort();
+                    mac.sum_markers();
+                }
+            });
+        });
         let Some(mut cuts) = self.cuts.take() else { return Ok(()) };
         if self.convection == Convection::SemiLagrangian {
             passes.time("convect", || self.trace_back(&cuts, around, kick));
         }
-        passes.time("sort", || self.sort());
-        passes.time("markers to grid", || self.markers_to_grid(&cuts));
+        if !at_once {
+            passes.time("sort", || self.sort());
+        }
+        passes.time("markers to grid", || {
+            if !at_once {
+                self.sum_markers();
+            }
+            self.markers_to_grid(&cuts);
+        });
         passes.time("forces", || self.forces(around, kick));
         if self.elastic.is_some() {
             passes.time("coupling", || self.interact(around, kick));
@@ -487,7 +491,7 @@ impl Mac {
         self.return_remainder(&cuts, around, kick, dt);
         let evened = passes.time("even", || self.find_drift(&cuts, evened, dt));
         let moved = passes.time("grid to markers", || {
-            let moved = self.carry(&cuts, around, dt, evened);
+            let moved = self.carry_and_look(&cuts, around, dt, evened);
             if self.fluids.len() == 1 && moved.rate.is_finite() {
                 let Mac { layout, liquid, u, order, markers, full, .. } = self;
                 transplant(layout, &cuts, liquid, u, order, markers, *full as usize);
@@ -495,7 +499,7 @@ impl Mac {
             moved
         });
         if moved.rate.is_finite() {
-            passes.time("push out", || self.push_out(around, moved, dt));
+            passes.time("push out", || self.push_out(moved, dt));
             if self.tracers.is_some() {
                 passes.time("follow", || self.follow(&cuts, around, dt, evened));
             }
@@ -521,7 +525,7 @@ impl Mac {
 
     /// Finds the pressure at the start by a trial step.
     fn begin(&mut self, around: &Around, passes: &mut Passes) {
-        self.follow_walls(around);
+        self.follow_walls(around, |_| {});
         let Some(mut cuts) = self.cuts.take() else { return };
         passes.time("sort", || self.sort());
         // Gradients and velocities follow: later they are read by a new order.
@@ -529,7 +533,10 @@ impl Mac {
             self.order.apply_to_velocity(&mut self.markers);
             self.order.order.iter_mut().enumerate().for_each(|(i, o)| *o = i as u32);
         }
-        passes.time("markers to grid", || self.markers_to_grid(&cuts));
+        passes.time("markers to grid", || {
+            self.sum_markers();
+            self.markers_to_grid(&cuts);
+        });
         let start = self.u.clone();
         passes.time("pressure", || {
             self.forces(around, TRIAL);

@@ -16,7 +16,6 @@ use crate::models::mac::liquid::Liquid;
 use crate::models::mac::poisson::Rank;
 use crate::models::mac::pressure::{Pressure, step_up, subtract_gradient};
 use crate::models::mac::transfer::{Faces, between, stencil, weights};
-use crate::scene::SolidKind;
 use crate::state::springs::Springs;
 
 /// A step of bodies in the liquid.
@@ -219,26 +218,16 @@ fn gather(immersed: &Immersed, shape: &Shape, dip: &Dip, p: &[f32]) -> Vec<DVec3
             pull[cell][a] += impulse / volume;
         }
     }
-    hand_out(immersed, layout, state, &pull)
+    hand_out(shape, layout, state, &pull)
 }
 
 /// Impulses on the nodes of lattices, kg m/s, of those per volume of lattice at each cell.
-pub(super) fn hand_out(immersed: &Immersed, layout: &Layout, state: &Springs, pull: &[DVec3]) -> Vec<DVec3> {
+pub(super) fn hand_out(shape: &Shape, layout: &Layout, state: &Springs, pull: &[DVec3]) -> Vec<DVec3> {
     let mut out = vec![DVec3::ZERO; state.len()];
-    for (b, body) in state.bodies.iter().enumerate() {
-        if immersed.fillings[b].kind != SolidKind::Lattice {
-            continue;
-        }
-        for node in body.nodes.clone() {
-            let mut sum = DVec3::ZERO;
-            immersed.each_point(state, &state.position, b, node, |at, volume| {
-                let Some(x) = super::shape::place(layout, at) else { return };
-                let s = stencil(&between(&x, layout.n), 3, layout.stride);
-                for (i, w) in weights(s, layout.stride) {
-                    sum += pull[i] * (f64::from(w) * volume / layout.volume());
-                }
-            });
-            out[node] = sum;
+    for p in &shape.points {
+        let s = stencil(&between(&p.at, layout.n), 3, layout.stride);
+        for (i, w) in weights(s, layout.stride) {
+            out[p.node as usize] += pull[i] * (f64::from(w) * p.share);
         }
     }
     out

@@ -15,6 +15,7 @@ mod sheet;
 mod tests;
 
 use glam::{DMat3, DVec3};
+use rayon::prelude::*;
 
 use self::shape::Shape;
 use super::cuts::Cuts;
@@ -39,6 +40,18 @@ pub struct Filling {
     pub impulse: DVec3,
 }
 
+/// A part of the volume of a lattice's node.
+#[derive(Clone, Copy, Debug)]
+pub struct Point {
+    /// Where it is, in cells.
+    at: [f32; 3],
+    /// How much, in cells' volumes.
+    share: f64,
+    /// Whose: the node and the body it belongs to.
+    node: u32,
+    body: u32,
+}
+
 /// Bodies as the grid sees them.
 #[derive(Clone, Debug, Default)]
 pub struct Immersed {
@@ -51,6 +64,8 @@ pub struct Immersed {
     reference: f64,
     /// Where they are.
     pub shape: Shape,
+    /// Where they will be, as far as distances go.
+    ahead: Shape,
     /// Forces on nodes during the last step, N.
     pub forces: Vec<DVec3>,
     /// Velocities of nodes at the start of the last step, m/s, and its length, s.
@@ -121,27 +136,36 @@ impl Immersed {
         sum * self.spread[i]
     }
 
-    /// Calls `visit` with place and volume of each point of a lattice's node.
-    fn each_point(
+    /// The points of all lattices inside the domain, whose nodes are at `position`, in the order of these.
+    fn points(&self, layout: &Layout, state: &Springs, position: &[DVec3], out: &mut Vec<Point>) {
+        out.clear();
+        for body in (0..state.bodies.len()).filter(|b| self.fillings[*b].kind == SolidKind::Lattice) {
+            let nodes = state.bodies[body].nodes.clone().into_par_iter().with_min_len(64);
+            out.par_extend(nodes.flat_map_iter(|node| self.points_of(layout, state, position, [body, node])));
+        }
+    }
+
+    /// Those of a node.
+    fn points_of(
         &self,
+        layout: &Layout,
         state: &Springs,
         position: &[DVec3],
-        body: usize,
-        node: usize,
-        mut visit: impl FnMut(DVec3, f64),
-    ) {
-        let Filling { density, parts, .. } = self.fillings[body];
+        [body, node]: [usize; 2],
+    ) -> impl Iterator<Item = Point> {
+        let Filling { parts, density, .. } = self.fillings[body];
+        let each = parts.pow(3);
         let volume = state.mass[node] / density;
-        if parts == 1 {
-            return visit(position[node], volume);
-        }
         let edge = volume.cbrt() / parts as f64;
-        let f = self.deformation(state, position, node);
+        let f = if parts == 1 { DMat3::IDENTITY } else { self.deformation(state, position, node) };
         let middle = 0.5 * (parts as f64 - 1.0);
-        for k in 0..parts.pow(3) {
+        let center = position[node];
+        let share = volume / each as f64 / layout.volume();
+        (0..each).filter_map(move |k| {
             let at = [k % parts, k / parts % parts, k / (parts * parts)].map(|c| (c as f64 - middle) * edge);
-            visit(position[node] + f * DVec3::from(at), volume / parts.pow(3) as f64);
-        }
+            let at = shape::place(layout, center + f * DVec3::from(at))?;
+            Some(Point { at, share, node: node as u32, body: body as u32 })
+        })
     }
 
     /// The share of `gravity` that bodies follow: what rests on a wall does not fall, and the liquid must not be told so. It is taken

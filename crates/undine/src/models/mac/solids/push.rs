@@ -15,35 +15,29 @@ const HAIR: f32 = 1e-3;
 impl Immersed {
     /// Puts markers that are in bodies, which will have moved on by `dt`, s, to their surface. Markers are in the order of the start
     /// of the step. `travel` is how far they may have gone since, cells.
-    pub fn push_out(
-        &mut self,
-        layout: &Layout,
-        state: &Springs,
-        dt: f64,
-        order: &Order,
-        markers: &mut Markers,
-        travel: f32,
-    ) {
+    pub fn push_out(&mut self, layout: &Layout, order: &Order, markers: &mut Markers, travel: f32) {
         let near = (travel * layout.longest() as f32)
             .min((super::shape::REACH - 0.5) as f32 * layout.longest() as f32);
         let [nx, ny, nz] = layout.n;
         // The shape is still that of the start of the step.
         let mut spans: Vec<(usize, usize)> = Vec::new();
-        for c in 0..nx * ny * nz {
-            let i = layout.at([c % nx, c / nx % ny, c / (nx * ny)]);
-            if self.shape.corners[i] > near + 1.8 * layout.longest() as f32 {
-                continue;
-            }
-            let (from, to) = (order.start[c] as usize, order.start[c + 1] as usize);
-            match spans.last_mut() {
-                Some(last) if last.1 == from => last.1 = to,
-                _ if from < to => spans.push((from, to)),
-                _ => {}
+        for row in 0..ny * nz {
+            let first = layout.at([0, row % ny, row / ny]);
+            for (x, corner) in self.shape.corners[first..first + nx].iter().enumerate() {
+                if *corner > near + 1.8 * layout.longest() as f32 {
+                    continue;
+                }
+                let c = row * nx + x;
+                let (from, to) = (order.start[c] as usize, order.start[c + 1] as usize);
+                match spans.last_mut() {
+                    Some(last) if last.1 == from => last.1 = to,
+                    _ if from < to => spans.push((from, to)),
+                    _ => {}
+                }
             }
         }
-        let ahead: Vec<_> = state.position.iter().zip(&self.middle).map(|(x, v)| *x + *v * dt).collect();
-        let mut shape = std::mem::take(&mut self.shape);
-        shape.find_corners(self, layout, state, &ahead);
+        self.shape.take_distances(&mut self.ahead);
+        let shape = &self.shape;
         let mut parts = Vec::new();
         let (mut rest, mut done) = (&mut markers.x[..], 0);
         for (from, to) in spans {
@@ -57,7 +51,14 @@ impl Immersed {
                 shape.push_out(layout, x);
             }
         });
-        self.shape = shape;
+    }
+
+    /// Finds where bodies will be after `dt`, s.
+    pub fn look_ahead(&mut self, layout: &Layout, state: &Springs, dt: f64) {
+        let position: Vec<_> = state.position.iter().zip(&self.middle).map(|(x, v)| *x + *v * dt).collect();
+        let mut ahead = std::mem::take(&mut self.ahead);
+        ahead.find_corners(self, layout, state, &position);
+        self.ahead = ahead;
     }
 }
 

@@ -92,7 +92,8 @@ impl Gain<'_> {
             });
         }
         let inside = &immersed.shape.inside;
-        for i in layout.stride[2]..inside.len() {
+        let near = |i: &usize| immersed.shape.near[i / layout.dims[0]];
+        for i in (layout.stride[2]..inside.len()).filter(near) {
             for a in 0..3 {
                 if inside[i].volume + inside[i - layout.stride[a]].volume > 0.0 && free(a, i) {
                     faces.push((a as u8, i as u32, LATTICE));
@@ -125,7 +126,7 @@ impl Immersed {
             }
         }
         if !pull.is_empty() {
-            let on_lattices = couple::hand_out(self, layout, state, &pull);
+            let on_lattices = couple::hand_out(&self.shape, layout, state, &pull);
             impulses.iter_mut().zip(on_lattices).for_each(|(sum, impulse)| *sum += impulse);
         }
         for (force, impulse) in self.forces.iter_mut().zip(&impulses) {

@@ -3,7 +3,7 @@
 use glam::DVec3;
 use rayon::prelude::*;
 
-use super::Immersed;
+use super::{Immersed, Point};
 use crate::models::mac::cuts::{Behind, Covered, Cuts, open_share, rows_near};
 use crate::models::mac::layout::Layout;
 use crate::models::mac::liquid::{Liquid, depth_of};
@@ -77,6 +77,8 @@ pub struct Shape {
     /// What all bodies together lay claim to, at faces.
     claims: [Vec<f32>; 3],
     count: Vec<f32>,
+    /// What lattices are made of, where corners were found.
+    pub(super) points: Vec<Point>,
 }
 
 impl Shape {
@@ -112,26 +114,24 @@ impl Shape {
         self.near = rows_near(layout, &self.corners);
     }
 
+    /// Takes distances from another, which has those of before then.
+    pub fn take_distances(&mut self, other: &mut Shape) {
+        std::mem::swap(&mut self.corners, &mut other.corners);
+        std::mem::swap(&mut self.round, &mut other.round);
+        std::mem::swap(&mut self.near, &mut other.near);
+    }
+
     /// Lattices are seen as the liquid is: counts by hat functions, and the depth at which a flat surface would give them.
     fn count_lattices(&mut self, immersed: &Immersed, layout: &Layout, state: &Springs, position: &[DVec3]) {
         self.count.clear();
         self.count.resize(layout.len(), 0.0);
-        let cell = layout.volume();
+        immersed.points(layout, state, position, &mut self.points);
         let mut whole = 0.0;
-        for (b, body) in state.bodies.iter().enumerate() {
-            if immersed.fillings[b].kind != SolidKind::Lattice {
-                continue;
-            }
-            for node in body.nodes.clone() {
-                immersed.each_point(state, position, b, node, |p, volume| {
-                    if let Some(x) = place(layout, p) {
-                        whole += volume / cell;
-                        let s = corner_stencil(&between(&x, layout.n), layout.stride);
-                        for (i, w) in weights(s, layout.stride) {
-                            self.count[i] += w * (volume / cell) as f32;
-                        }
-                    }
-                });
+        for p in &self.points {
+            whole += p.share;
+            let s = corner_stencil(&between(&p.at, layout.n), layout.stride);
+            for (i, w) in weights(s, layout.stride) {
+                self.count[i] += w * p.share as f32;
             }
         }
         // Beyond a side of the domain goes on what is before it.
@@ -166,7 +166,9 @@ impl Shape {
         let volume = |out: f32| -> f32 {
             let planes = [0.1, 0.3, 0.5, 0.7, 0.9];
             let of = |i: &usize| planes.map(|o| self.closed_at(layout, 1, *i, o, out)).iter().sum::<f32>();
-            cells.iter().map(of).sum::<f32>() / planes.len() as f32
+            // Parts of fixed length, so that the sum is the same for any number of threads.
+            let parts: Vec<f32> = cells.par_chunks(128).map(|cells| cells.iter().map(of).sum()).collect();
+            parts.iter().sum::<f32>() / planes.len() as f32
         };
         // By the secant, from nothing and an eighth of a cell.
         let (mut before, mut out) = ((0.0, volume(0.0)), 0.125 * edge);
@@ -209,14 +211,13 @@ impl Shape {
             claims.resize(layout.len(), 0.0);
         }
         self.claim_for_balls(immersed, layout, state);
-        let density = immersed.fillings.iter().map(|f| f.density).collect::<Vec<_>>();
         let lattices = immersed.fillings.iter().any(|f| f.kind == SolidKind::Lattice);
         self.filled.clear();
         self.touched.clear();
         self.inside.clear();
         if lattices {
             self.inside.resize(layout.len(), Inside::default());
-            self.deposit(immersed, layout, state, &density, |node| state.velocity[node]);
+            self.deposit(immersed, layout, state, |node| state.velocity[node]);
             for a in 0..3 {
                 self.mobility[a].clear();
                 self.mobility[a].resize(layout.len(), 0.0);
@@ -310,38 +311,29 @@ impl Shape {
         }
     }
 
-    /// Spreads what lattices are made of, and how they move, over cells.
+    /// Spreads what lattices are made of, and how they move, over cells. They are where their corners were found.
     fn deposit(
         &mut self,
         immersed: &Immersed,
         layout: &Layout,
         state: &Springs,
-        density: &[f64],
         velocity: impl Fn(usize) -> DVec3,
     ) {
-        let cell = layout.volume();
-        let first = immersed.reference;
-        for (b, body) in state.bodies.iter().enumerate() {
-            if immersed.fillings[b].kind != SolidKind::Lattice {
-                continue;
-            }
-            let light = (first / density[b]) as f32;
-            for node in body.nodes.clone() {
-                let v = velocity(node).as_vec3().to_array();
-                let moves = if state.pinned[node] { 0.0 } else { light };
-                immersed.each_point(state, &state.position, b, node, |p, volume| {
-                    let Some(x) = place(layout, p) else { return };
-                    let s = stencil(&between(&x, layout.n), 3, layout.stride);
-                    for (i, w) in weights(s, layout.stride) {
-                        let share = w * (volume / cell) as f32;
-                        let to = &mut self.inside[i];
-                        for a in 0..3 {
-                            to.momentum[a] += share * v[a];
-                        }
-                        to.volume += share;
-                        to.mobility += share * moves;
-                    }
-                });
+        let light: Vec<f32> =
+            immersed.fillings.iter().map(|f| (immersed.reference / f.density) as f32).collect();
+        for p in &self.points {
+            let node = p.node as usize;
+            let v = velocity(node).as_vec3().to_array();
+            let moves = if state.pinned[node] { 0.0 } else { light[p.body as usize] };
+            let s = stencil(&between(&p.at, layout.n), 3, layout.stride);
+            for (i, w) in weights(s, layout.stride) {
+                let share = w * p.share as f32;
+                let to = &mut self.inside[i];
+                for a in 0..3 {
+                    to.momentum[a] += share * v[a];
+                }
+                to.volume += share;
+                to.mobility += share * moves;
             }
         }
     }
@@ -357,9 +349,8 @@ impl Shape {
         if self.inside.is_empty() {
             return;
         }
-        let density = immersed.fillings.iter().map(|f| f.density).collect::<Vec<_>>();
         self.inside.fill(Inside::default());
-        self.deposit(immersed, layout, state, &density, velocity);
+        self.deposit(immersed, layout, state, velocity);
     }
 
     /// Share / relative density of lattices at faces, if there are any.
