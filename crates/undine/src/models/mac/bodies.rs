@@ -1,7 +1,6 @@
 //! Where mass-spring bodies take part in a step.
 
 use super::Mac;
-use super::beyond::Near;
 use super::convect::{self, Moved};
 use super::cuts::Cuts;
 use super::forces::steady;
@@ -93,17 +92,16 @@ impl Mac {
         if !is_alone {
             self.project(cuts, around, kick, dt);
         }
-        let Mac { layout, liquid, u, pressure, deposit, convection, air, known, fringe, even, .. } = self;
-        let near = Near { deposit, carried: *convection != Convection::SemiLagrangian };
+        let Mac { layout, liquid, u, pressure, marked, air, known, fringe, even, .. } = self;
         let place = (&*layout, &*cuts, &*liquid);
         if !is_alone {
-            air.find(place, &near, known, fringe, layers);
+            air.find(place, marked, known, fringe, layers);
             return None;
         }
         pressure.assemble(layout, cuts, liquid, None);
         let times = [std::mem::replace(&mut self.kick, kick), kick];
         Some(pressure.project_while(place, u, times, |solver| {
-            air.find(place, &near, known, fringe, layers);
+            air.find(place, marked, known, fringe, layers);
             even.find(layout, place.1, liquid, |b, q, goal| solver.answer(b, q, goal))
         }))
     }

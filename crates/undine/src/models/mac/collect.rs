@@ -69,6 +69,8 @@ impl Mac {
                 }
             });
         }
+        let of_markers = self.marked.0.iter_mut().zip(&self.known.0);
+        of_markers.for_each(|(marked, known)| marked.clone_from(known));
         pad(&self.layout, cuts, &mut self.u);
         self.before.par_iter_mut().zip(&self.u).for_each(|(before, u)| before.clone_from(u));
     }

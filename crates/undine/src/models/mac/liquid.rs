@@ -62,14 +62,24 @@ impl Liquid {
             self.wet.par_chunks_mut(plane),
         );
         each.into_par_iter().enumerate().for_each(|(z, (fill, depth, wet))| {
-            let at = z * plane;
-            let walls = counts[at..].iter().zip(&cuts.hat[at..]).zip(&cuts.volume[at..]);
-            for (((fill, depth), wet), ((count, open), volume)) in
-                fill.iter_mut().zip(depth).zip(wet).zip(walls)
-            {
-                *fill = if *open > LEAST_OPEN { count / (full * open) } else { 0.0 };
-                *depth = depth_of(*fill);
-                *wet = (*depth >= 0.0) & (*volume > 0.0);
+            let row = layout.dims[0];
+            for y in 0..layout.dims[1] {
+                let (at, own) = (z * plane + y * row, y * row..(y + 1) * row);
+                let (fill, depth, wet) = (&mut fill[own.clone()], &mut depth[own.clone()], &mut wet[own]);
+                let counts = &counts[at..at + row];
+                if counts.iter().fold(0, |any, c| any | c.to_bits()) == 0 {
+                    // No marker is near.
+                    (fill.fill(0.0), depth.fill(-1.0), wet.fill(false));
+                    continue;
+                }
+                let walls = counts.iter().zip(&cuts.hat[at..]).zip(&cuts.volume[at..]);
+                for (((fill, depth), wet), ((count, open), volume)) in
+                    fill.iter_mut().zip(depth).zip(wet).zip(walls)
+                {
+                    *fill = if *open > LEAST_OPEN { count / (full * open) } else { 0.0 };
+                    *depth = depth_of(*fill);
+                    *wet = (*depth >= 0.0) & (*volume > 0.0);
+                }
             }
         });
         self.dry_padding(layout);

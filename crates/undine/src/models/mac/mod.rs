@@ -140,7 +140,9 @@ pub struct Mac {
     u: Faces,
     /// As of before forces and pressure.
     before: Faces,
+    /// Which of them are known, and which were by markers.
     known: Known,
+    marked: Known,
     fringe: Fringe,
     air: Air,
     /// By how much the last step changed known velocities, m/s.
@@ -210,6 +212,7 @@ impl Mac {
             u: zeros(),
             before: zeros(),
             known: Known::default(),
+            marked: Known::default(),
             fringe: Fringe::default(),
             air: Air::default(),
             gain: zeros(),
