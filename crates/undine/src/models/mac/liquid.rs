@@ -69,7 +69,9 @@ impl Liquid {
                 let counts = &counts[at..at + row];
                 if counts.iter().fold(0, |any, c| any | c.to_bits()) == 0 {
                     // No marker is near.
-                    (fill.fill(0.0), depth.fill(-1.0), wet.fill(false));
+                    fill.fill(0.0);
+                    depth.fill(-1.0);
+                    wet.fill(false);
                     continue;
                 }
                 let walls = counts.iter().zip(&cuts.hat[at..]).zip(&cuts.volume[at..]);
