@@ -4,6 +4,7 @@
 //! library never exits or prints.
 
 pub mod atomic;
+mod awake;
 pub mod checkpoint;
 pub mod emitter;
 pub mod export;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use glam::DVec3;
 
+use crate::awake::with_one_awake;
 use crate::checkpoint::{CheckpointError, CheckpointReader, CheckpointWriter};
 use crate::emitter::Source;
 use crate::fields::{Brush, Fields, Touch};
@@ -143,6 +144,11 @@ impl World {
 
     /// One step towards the next frame.
     pub fn step(&mut self) -> Result<(), Trouble> {
+        // Inside the pool: from outside, every parallel loop of the step would wake it and wait for it to sleep.
+        rayon::scope(|_| with_one_awake(|| self.one_step()))
+    }
+
+    fn one_step(&mut self) -> Result<(), Trouble> {
         self.take_events();
         self.delete_outflow();
         self.emit();
@@ -154,14 +160,11 @@ impl World {
         if arrives {
             solver.frame_ahead();
         }
-        // Inside the pool: from outside, every parallel loop of the step would wake it and wait for it to sleep.
-        rayon::scope(|_| {
-            solver.step(dt, &Around { time: end, walls, fields, solids }, passes)?;
-            if let Some(forces) = solver.forces_on_solids() {
-                solids.add_forces(forces);
-            }
-            solids.step(dt, end, walls, fields, passes)
-        })?;
+        solver.step(dt, &Around { time: end, walls, fields, solids }, passes)?;
+        if let Some(forces) = solver.forces_on_solids() {
+            solids.add_forces(forces);
+        }
+        solids.step(dt, end, walls, fields, passes)?;
         self.pass_time(dt, end, arrives);
         Ok(())
     }

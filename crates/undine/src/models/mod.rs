@@ -1,6 +1,5 @@
 //! The numerical models, each behind the small [`Solver`] trait.
 
-mod awake;
 pub mod lennard_jones;
 pub mod mac;
 mod spares;

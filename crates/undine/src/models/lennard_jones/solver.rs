@@ -4,10 +4,9 @@ use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 
 use super::force::Record;
-use super::{FAR, LennardJones, MANY, saved};
+use super::{FAR, LennardJones, saved};
 use crate::checkpoint::{CheckpointError, CheckpointReader, CheckpointWriter};
 use crate::frame::{Field, FieldData, Frame};
-use crate::models::awake::with_one_awake;
 use crate::models::{Around, Birth, Passes, Solver, StepLimit, Trouble};
 use crate::neighbors::{Candidates, is_neighbor, wrap};
 use crate::scene::Dynamics;
@@ -63,10 +62,7 @@ impl Solver for LennardJones {
     }
 
     fn step(&mut self, dt: f64, around: &Around, passes: &mut Passes) -> Result<(), Trouble> {
-        if self.particles.len() > MANY {
-            return self.one_step(dt, around, passes);
-        }
-        with_one_awake(|| self.one_step(dt, around, passes))
+        self.one_step(dt, around, passes)
     }
 
     /// Moves apart what the start put too close together (beside walls, where fluids meet), which would fly off.

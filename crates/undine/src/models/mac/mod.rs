@@ -58,7 +58,6 @@ use self::solids::elastic::Elastic;
 use self::tracers::Tracers;
 use self::transfer::{Deposit, Faces};
 use self::viscosity::{Thick, Viscosity, explicit_limit};
-use super::awake::with_one_awake;
 use super::spares::Spares;
 use super::{Around, Birth, Passes, Solver, StepLimit, Trouble};
 use crate::checkpoint::{CheckpointError, CheckpointReader, CheckpointWriter};
@@ -390,7 +389,7 @@ impl Solver for Mac {
 
     fn step(&mut self, dt: f64, around: &Around, passes: &mut Passes) -> Result<(), Trouble> {
         // From within a worker thread: each of the many short parallel loops would else wake one and wait for it.
-        rayon::scope(|_| with_one_awake(|| self.advance(dt, around, passes)))
+        rayon::scope(|_| self.advance(dt, around, passes))
     }
 
     fn refresh(&mut self, around: &Around, passes: &mut Passes) {
