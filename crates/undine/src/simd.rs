@@ -101,6 +101,16 @@ pub trait Octets: Lanes {
     unsafe fn load_eight(p: *const f32) -> Self;
     /// The first eight lanes are `a`, the others, where there are, `b`.
     fn halves(a: f32, b: f32) -> Self;
+    /// How columns of records are spread over lanes: to be had before a loop.
+    type Spread: Copy;
+    /// Two records side by side, or the first alone.
+    type Records<'a>: Copy;
+    /// How columns are spread.
+    fn spread() -> Self::Spread;
+    /// These records; the second counts if two are gone through at once.
+    fn records<'a>(of: [&'a [f32; 8]; 2]) -> Self::Records<'a>;
+    /// Column c of each record in its lanes.
+    fn column(of: Self::Records<'_>, c: usize, spread: &Self::Spread) -> Self;
     /// What the lanes of each particle add up to, to `p[0..8]`.
     ///
     /// # Safety
@@ -265,6 +275,18 @@ impl Octets for Portable {
     #[inline(always)]
     fn halves(a: f32, _: f32) -> Self {
         Self::splat(a)
+    }
+    type Spread = ();
+    type Records<'a> = &'a [f32; 8];
+    #[inline(always)]
+    fn spread() {}
+    #[inline(always)]
+    fn records([first, _]: [&[f32; 8]; 2]) -> &[f32; 8] {
+        first
+    }
+    #[inline(always)]
+    fn column(of: &[f32; 8], c: usize, (): &()) -> Self {
+        Self::splat(of[c])
     }
     #[inline(always)]
     unsafe fn store_eight(self, p: *mut f32) {
@@ -561,6 +583,12 @@ mod tests {
         // SAFETY: eight can be read.
         let twice = lanes(unsafe { L::load_eight(data.as_ptr()) });
         assert!((0..L::N).all(|k| twice[k] == data[k % 8]));
+        let rows: [[f32; 8]; 2] = [std::array::from_fn(|c| data[c]), std::array::from_fn(|c| data[8 + c])];
+        let (records, spread) = (L::records([&rows[0], &rows[1]]), L::spread());
+        (0..8).for_each(|c| {
+            let column = lanes(L::column(records, c, &spread));
+            assert!((0..L::N).all(|k| column[k] == rows[k / 8][c]));
+        });
         let halves = lanes(L::halves(1.0, 2.0));
         assert!((0..L::N).all(|k| halves[k] == if k < 8 { 1.0 } else { 2.0 }));
         for mask in 0..1u32 << L::N {

@@ -213,6 +213,18 @@ impl Octets for Avx2 {
     fn halves(a: f32, _: f32) -> Self {
         Self::splat(a)
     }
+    type Spread = ();
+    type Records<'a> = &'a [f32; 8];
+    #[inline(always)]
+    fn spread() {}
+    #[inline(always)]
+    fn records([first, _]: [&[f32; 8]; 2]) -> &[f32; 8] {
+        first
+    }
+    #[inline(always)]
+    fn column(of: &[f32; 8], c: usize, (): &()) -> Self {
+        Self::splat(of[c])
+    }
     #[inline(always)]
     unsafe fn store_eight(self, p: *mut f32) {
         unsafe { self.store(p) }

@@ -223,6 +223,23 @@ impl Lanes for Avx512 {
     }
 }
 
+/// For each column of two records, where it is in each of them.
+static COLUMNS: Columns = Columns(columns());
+
+#[repr(align(64))]
+struct Columns([[u32; 16]; 8]);
+
+const fn columns() -> [[u32; 16]; 8] {
+    let mut of = [[0; 16]; 8];
+    let mut at = 0;
+    while at < 8 * 16 {
+        let (c, lane) = (at / 16, at % 16);
+        of[c][lane] = (c + lane / 8 * 8) as u32;
+        at += 1;
+    }
+    of
+}
+
 #[allow(clippy::undocumented_unsafe_blocks)]
 impl Octets for Avx512 {
     #[inline(always)]
@@ -232,6 +249,25 @@ impl Octets for Avx512 {
     #[inline(always)]
     fn halves(a: f32, b: f32) -> Self {
         Avx512(unsafe { _mm512_mask_blend_ps(0xFF00, _mm512_set1_ps(a), _mm512_set1_ps(b)) })
+    }
+    type Spread = [__m512i; 8];
+    type Records<'a> = Self;
+    // Where they come from is hidden from the compiler: it would make two shuffles of what it knows, where one does.
+    #[inline(always)]
+    fn spread() -> [__m512i; 8] {
+        let at = std::hint::black_box(&COLUMNS.0);
+        unsafe { at.as_ptr().cast::<[__m512i; 8]>().read() }
+    }
+    #[inline(always)]
+    fn records([first, second]: [&[f32; 8]; 2]) -> Self {
+        unsafe {
+            let (first, second) = (_mm256_loadu_ps(first.as_ptr()), _mm256_loadu_ps(second.as_ptr()));
+            Avx512(_mm512_insertf32x8::<1>(_mm512_castps256_ps512(first), second))
+        }
+    }
+    #[inline(always)]
+    fn column(of: Self, c: usize, spread: &[__m512i; 8]) -> Self {
+        Avx512(unsafe { _mm512_permutexvar_ps(spread[c], of.0) })
     }
     #[inline(always)]
     unsafe fn store_eight(self, p: *mut f32) {

@@ -399,22 +399,21 @@ impl Continuity {
         let h = [L::splat(self.hydrostatic[0]), L::splat(self.hydrostatic[1]), L::splat(self.hydrostatic[2])];
         let one = L::splat(black_box(1.0));
         let core = L::splat(black_box((2.0 * Cored::CORE) as f32));
-        // What does not change. More than there are registers for, but with sixteen lanes.
+        let spread = L::spread();
+        // What does not change. More than there are registers for.
         let fixed = (Octet { at: q, ..*own }, h, one, core);
         let mut all = *sums;
         assert!(neighbors.len() <= CROWD);
         let mut k = 0;
         while k < neighbors.len() {
-            if L::AT_ONCE == 1 {
-                reread(&raw const fixed);
-            }
+            reread(&raw const fixed);
             let (own, h, one, core) = &fixed;
             // SAFETY: these are numbers of particles.
-            let neighbor = unsafe { Neighbor::find(records, neighbors, k, &own.at, *one) };
+            let neighbor = unsafe { Neighbor::find((records, neighbors), k, &own.at, *one, spread) };
             neighbor.mark_far(&mut far[k..k + L::AT_ONCE]);
             k += L::AT_ONCE;
             let Neighbor { record: r, d, w, .. } = neighbor;
-            let volume = r.lanes::<L>(VOLUME);
+            let volume = r.lanes(VOLUME);
             let w2 = w.mul(w);
             let w3 = w2.mul(w);
             // g = w² + 2c w⁵ = w² (1 + 2c w³) of the cored kernel: ∇W = 6f/h⁴ g d.

@@ -23,6 +23,11 @@
 //! 1.82 for densities, on two threads. It gains more at surfaces, where eight lanes have too few registers: `lava`, a third of whose octets
 //! are at one, takes 2.0 ms instead of 2.9 for forces, with what was gained at walls. Sixteen particles with one neighbour at once would
 //! go through 127 of a lattice where eight have 84: by the count of instructions, not tried, no gain.
+//!
+//! Both records are loaded side by side and each column is spread from there by one shuffle ([`Records`]). Joined number by number they took
+//! two loads and a shuffle a column, and fixed values in registers left a sum in memory: `lava` takes 0.87 of that time on Zen 4, densities
+//! 0.89 and forces 0.86. There sixteen lanes take as long as eight with 32 registers (4.5 ms both before this). Asking for the
+//! records of the next octet ahead of time lost: densities took 1.9 ms instead of 1.4.
 
 use super::crowd::{MOST, Near};
 use super::work::{PRESSURE, Record, VOLUME};
@@ -63,9 +68,9 @@ impl<L: Octets> Octet<L> {
 
     /// Velocity of neighbours against that of the particles, m/s.
     #[inline(always)]
-    pub fn against(&self, r: Together<Record>) -> [L; 3] {
+    pub fn against(&self, r: Records<L>) -> [L; 3] {
         let [x, y, z] = self.velocity;
-        [r.lanes::<L>(4).sub(x), r.lanes::<L>(5).sub(y), r.lanes::<L>(6).sub(z)]
+        [r.lanes(4).sub(x), r.lanes(5).sub(y), r.lanes(6).sub(z)]
     }
 
     /// The places seen from a periodic image.
@@ -97,12 +102,6 @@ impl<'a, T> Together<'a, T> {
         };
         Together([first, second])
     }
-
-    /// Each of them.
-    #[inline(always)]
-    pub fn each<L: Octets>(self) -> impl Iterator<Item = &'a T> {
-        self.0.into_iter().take(L::AT_ONCE)
-    }
 }
 
 impl<const N: usize> Together<'_, [f32; N]> {
@@ -113,14 +112,47 @@ impl<const N: usize> Together<'_, [f32; N]> {
     }
 }
 
+/// The records of as many neighbours as have lanes of their own.
+#[derive(Clone, Copy)]
+pub struct Records<'a, L: Octets> {
+    each: Together<'a, Record>,
+    columns: L::Records<'a>,
+    spread: L::Spread,
+}
+
+impl<'a, L: Octets> Records<'a, L> {
+    /// Those of the neighbours from number k of the list on.
+    ///
+    /// # Safety
+    /// k must be below the number of neighbours, and there must be such records.
+    #[inline(always)]
+    pub unsafe fn of(records: &'a [Record], neighbors: &[u32], k: usize, spread: L::Spread) -> Self {
+        // SAFETY: the caller's promise.
+        let each = unsafe { Together::of::<L>(records, neighbors, k, &NOBODY) };
+        Records { each, columns: L::records(each.0), spread }
+    }
+
+    /// Component c of each in its lanes.
+    #[inline(always)]
+    pub fn lanes(self, c: usize) -> L {
+        L::column(self.columns, c, &self.spread)
+    }
+
+    /// Each of them.
+    #[inline(always)]
+    pub fn each(self) -> impl Iterator<Item = &'a Record> {
+        self.each.0.into_iter().take(L::AT_ONCE)
+    }
+}
+
 /// The record of no particle, far from all.
-pub static NOBODY: Record = [1e9, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0];
+static NOBODY: Record = [1e9, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0];
 
 /// A neighbour of an octet, or several.
 #[derive(Clone, Copy)]
-pub struct Neighbor<'a, L> {
+pub struct Neighbor<'a, L: Octets> {
     /// Its record.
-    pub record: Together<'a, Record>,
+    pub record: Records<'a, L>,
     /// From the particles to it, units of h. (The other way, their places would have to be in registers.)
     pub d: [L; 3],
     /// 1 - s², or 0 beyond the support.
@@ -135,11 +167,16 @@ impl<'a, L: Octets> Neighbor<'a, L> {
     /// # Safety
     /// k must be below the number of neighbours, and there must be such records.
     #[inline(always)]
-    pub unsafe fn find(records: &'a [Record], neighbors: &[u32], k: usize, q: &[L; 3], one: L) -> Self {
+    pub unsafe fn find(
+        (records, neighbors): (&'a [Record], &[u32]),
+        k: usize,
+        q: &[L; 3],
+        one: L,
+        spread: L::Spread,
+    ) -> Self {
         // SAFETY: the caller's promise.
-        let record = unsafe { Together::of::<L>(records, neighbors, k, &NOBODY) };
-        let d =
-            [record.lanes::<L>(0).sub(q[0]), record.lanes::<L>(1).sub(q[1]), record.lanes::<L>(2).sub(q[2])];
+        let record = unsafe { Records::<L>::of(records, neighbors, k, spread) };
+        let d = [record.lanes(0).sub(q[0]), record.lanes(1).sub(q[1]), record.lanes(2).sub(q[2])];
         let w = d[2].neg_mul_add(d[2], d[1].neg_mul_add(d[1], d[0].neg_mul_add(d[0], one)));
         Neighbor { record, d, w: w.max(L::splat(0.0)), far: w.signs() }
     }

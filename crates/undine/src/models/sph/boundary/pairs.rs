@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::super::continuity::core_gradient;
 use super::super::crowd::Crowd;
 use super::super::force::Forces;
-use super::super::octet::{NOBODY, OCTET, Octet, Together, lanes};
+use super::super::octet::{OCTET, Octet, Records, Together, lanes};
 use super::super::work::{PRESSURE, Record, VOLUME};
 use super::Constants;
 use super::adhesion::Stuck;
@@ -90,14 +90,15 @@ impl<const STICKS: bool> VisitOctet for Adding<'_, '_, STICKS> {
         let close = L::splat(NEAREST * rates.unit * rates.unit);
         let (zero, one) = (L::splat(0.0), L::splat(1.0));
         let v = Octet::<L>::new(&rates.own[points.clone()]).velocity;
+        let spread = L::spread();
         let mut sums = [zero; 5];
         let mut stuck = [zero; 6];
         let mut near = 0;
         for k in (0..neighbors.len()).step_by(L::AT_ONCE) {
             // SAFETY: these are numbers of boundary particles.
-            let r = unsafe { Together::of::<L>(records, neighbors, k, &NOBODY) };
+            let r = unsafe { Records::<L>::of(records, neighbors, k, spread) };
             let d: [L; 3] = [p[0].sub(r.lanes(0)), p[1].sub(r.lanes(1)), p[2].sub(r.lanes(2))];
-            let volume = r.lanes::<L>(VOLUME).abs();
+            let volume = r.lanes(VOLUME).abs();
             let r2 = d[2].mul_add(d[2], d[1].mul_add(d[1], d[0].mul(d[0])));
             let w = one.sub(r2).max(zero);
             let closer = r2.below(close) & !near;
@@ -105,8 +106,7 @@ impl<const STICKS: bool> VisitOctet for Adding<'_, '_, STICKS> {
                 near |= closer & rates.near(neighbors, k, d);
             }
             let w2 = w.mul(w);
-            let dv: [L; 3] =
-                [r.lanes::<L>(4).sub(v[0]), r.lanes::<L>(5).sub(v[1]), r.lanes::<L>(6).sub(v[2])];
+            let dv: [L; 3] = [r.lanes(4).sub(v[0]), r.lanes(5).sub(v[1]), r.lanes(6).sub(v[2])];
             let closing = dv[2].mul_add(d[2], dv[1].mul_add(d[1], dv[0].mul(d[0])));
             sums[0] = closing.mul_add(core_gradient(w, w2, w2.mul(volume)), sums[0]);
             let c = w.mul(volume);
@@ -119,10 +119,10 @@ impl<const STICKS: bool> VisitOctet for Adding<'_, '_, STICKS> {
             if STICKS {
                 // SAFETY: there is one of each boundary particle.
                 let sticky = unsafe { Together::of::<L>(rates.adhesion.0, neighbors, k, &[0.0; 2]) };
-                let spread = c.mul(sticky.lanes(0));
+                let pull = c.mul(sticky.lanes(0));
                 let hold = r2.sub(L::splat(0.25)).max(zero).mul(c).mul(sticky.lanes(1));
                 for a in 0..3 {
-                    stuck[a] = d[a].mul_add(spread, stuck[a]);
+                    stuck[a] = d[a].mul_add(pull, stuck[a]);
                     stuck[3 + a] = d[a].mul_add(hold, stuck[3 + a]);
                 }
             }
@@ -240,10 +240,11 @@ impl<const REPEL: bool> VisitOctet for Push<'_, REPEL> {
             )
         };
         let pressure = L::splat(self.forces.pressure);
+        let spread = L::spread();
         let mut force = [zero; 3];
         for k in (0..neighbors.len()).step_by(L::AT_ONCE) {
             // SAFETY: these are numbers of boundary particles.
-            let r = unsafe { Together::of::<L>(records, neighbors, k, &NOBODY) };
+            let r = unsafe { Records::<L>::of(records, neighbors, k, spread) };
             let d: [L; 3] = [p[0].sub(r.lanes(0)), p[1].sub(r.lanes(1)), p[2].sub(r.lanes(2))];
             let (p_j, signed): (L, L) = (r.lanes(PRESSURE), r.lanes(VOLUME));
             let r2 = d[2].mul_add(d[2], d[1].mul_add(d[1], d[0].mul(d[0])));

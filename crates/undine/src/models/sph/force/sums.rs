@@ -156,22 +156,21 @@ impl<L: Octets> Sums<L> {
             (a, a.mul(L::splat((COHESION_ZERO - 1.0) as f32)))
         };
         let own = Octet { at: self.own.image(shift), ..self.own };
-        // What does not change. More than there are registers for, but with sixteen lanes.
+        let spread = L::spread();
+        // What does not change. More than there are registers for.
         let fixed = (own, self.constants, cohesion_of(self.constants.stress), one, core);
         let (mut force, mut color) = (self.force, self.color);
         let mut count = 0;
         assert!(neighbors.len() <= aside.len());
         assert!(!SURFACE || work.surface.len() == work.records.len());
         for k in (0..neighbors.len()).step_by(L::AT_ONCE) {
-            if L::AT_ONCE == 1 {
-                reread(&raw const fixed);
-            }
+            reread(&raw const fixed);
             let (own, constants, cohesion, one, core) = &fixed;
             // SAFETY: these are numbers of particles.
             let Neighbor { record: r, d, w, .. } =
-                unsafe { Neighbor::find(&work.records, neighbors, k, &own.at, *one) };
+                unsafe { Neighbor::find((&work.records, neighbors), k, &own.at, *one, spread) };
             if TENSION == STRESS && !SURFACE {
-                for (r, j) in r.each::<L>().zip(&neighbors[k..]) {
+                for (r, j) in r.each().zip(&neighbors[k..]) {
                     // Written always and kept if it is at a surface: no branch to guess.
                     // SAFETY: there is room for all.
                     unsafe { aside.get_unchecked_mut(count).write(*j) };
@@ -189,7 +188,7 @@ impl<L: Octets> Sums<L> {
             } else {
                 (*constants, *cohesion)
             };
-            let both = r.lanes::<L>(PRESSURE).add(own.pressure);
+            let both = r.lanes(PRESSURE).add(own.pressure);
             let w2 = w.mul(w);
             let (mut inner, shear);
             if PAPER {
@@ -207,13 +206,13 @@ impl<L: Octets> Sums<L> {
                 // The same gradient as in the continuity pass, so that no energy comes from nowhere: g = w² (1 + 2c w³).
                 let g = w2.mul(w).mul_add(*core, *one).mul(volumes);
                 let push = closing.neg_mul_add(constants.damping, both);
+                let whole = g.mul(w2);
                 inner = if TENSION == STRESS {
-                    push.mul_add(g, w.mul_add(cohesion.0, cohesion.1))
+                    push.mul_add(g, w.mul_add(cohesion.0, cohesion.1)).mul(w2)
                 } else {
-                    push.mul(g)
+                    push.mul(whole)
                 };
-                inner = inner.mul(w2);
-                shear = w2.mul(constants.viscosity).mul(g);
+                shear = whole.mul(constants.viscosity);
             }
             if SURFACE {
                 // SAFETY: there is one of each particle.
@@ -229,7 +228,7 @@ impl<L: Octets> Sums<L> {
             }
             if TENSION == COLOR {
                 // ∇W_poly6 and ∇²W_poly6 (eq. 16, 17) without their factors.
-                let volume = r.lanes::<L>(VOLUME).abs();
+                let volume = r.lanes(VOLUME).abs();
                 let g = volume.mul(w2);
                 for a in 0..3 {
                     color[a] = d[a].neg_mul_add(g, color[a]);
@@ -276,12 +275,12 @@ impl<L: Octets> Sums<L> {
         assert_eq!(work.surface.len(), work.records.len());
         let own = &self.own;
         let q = own.image(shift);
-        let one = L::splat(1.0);
+        let (one, spread) = (L::splat(1.0), L::spread());
         let mut force = self.force;
         for k in (0..neighbors.len()).step_by(L::AT_ONCE) {
             // SAFETY: these are numbers of particles.
             let Neighbor { record: r, d, w, .. } =
-                unsafe { Neighbor::find(&work.records, neighbors, k, &q, one) };
+                unsafe { Neighbor::find((&work.records, neighbors), k, &q, one, spread) };
             let volumes = own.volume.mul(r.lanes(VOLUME)).abs();
             let opening = dot(own.against(r), d);
             let constants = if MULTI {
