@@ -6,6 +6,7 @@
 use std::arch::x86_64::*;
 
 use super::Lattice;
+use super::wide::Octant;
 
 /// Places at once.
 pub(in crate::models::mac) const LANES: usize = 8;
@@ -25,14 +26,6 @@ pub(in crate::models::mac) struct Eight<'a> {
 pub(in crate::models::mac) struct Places {
     first: [u32; LANES],
     share: [[f32; LANES]; 3],
-}
-
-/// Four rows of two points around a place.
-struct Rows {
-    rows: [__m256; 4],
-    x: __m128,
-    y: __m256,
-    z: __m256,
 }
 
 impl<'a> Eight<'a> {
@@ -72,14 +65,14 @@ impl<'a> Eight<'a> {
     }
 
     #[inline(always)]
-    fn rows(&self, places: &Places, k: usize) -> Rows {
+    fn octant(&self, places: &Places, k: usize) -> Octant {
         let [_, row, layer] = self.stride.map(|s| 4 * s);
         let [x, y, z] = &places.share;
         // SAFETY: the caller has the features. The number of the first point was held within 0 and that of the last but one along
         // each axis, so that all eight points are the lattice's.
         unsafe {
             let first = self.lattice.nodes.as_ptr().add(places.first[k] as usize).cast::<f32>();
-            Rows {
+            Octant {
                 rows: [
                     _mm256_loadu_ps(first),
                     _mm256_loadu_ps(first.add(row)),
@@ -96,41 +89,13 @@ impl<'a> Eight<'a> {
     /// The value at place k.
     #[inline(always)]
     pub fn at(&self, places: &Places, k: usize) -> __m128 {
-        let Rows { rows: [a, b, c, d], x, y, z } = self.rows(places, k);
-        along_x(mix(mix(a, c, z), mix(b, d, z), y), x).0
+        self.octant(places, k).value()
     }
 
     /// The value at place k, and half of its derivatives along each axis, per cell.
     #[inline(always)]
     pub fn with_half_gradient(&self, places: &Places, k: usize) -> (__m128, [__m128; 3]) {
-        let Rows { rows: [a, b, c, d], x, y, z } = self.rows(places, k);
-        // SAFETY: the caller has the features.
-        let (low, along_y, along_z) = unsafe {
-            let (az, bz) = (_mm256_sub_ps(c, a), _mm256_sub_ps(d, b));
-            let (low, high) = (_mm256_fmadd_ps(z, az, a), _mm256_fmadd_ps(z, bz, b));
-            (low, _mm256_sub_ps(high, low), mix(az, bz, y))
-        };
-        // SAFETY: as above.
-        let (value, dx) = along_x(unsafe { _mm256_fmadd_ps(y, along_y, low) }, x);
-        (value, [dx, along_x(along_y, x).0, along_x(along_z, x).0])
-    }
-}
-
-/// a + t (b - a).
-#[inline(always)]
-fn mix(a: __m256, b: __m256, t: __m256) -> __m256 {
-    // SAFETY: the caller has the features.
-    unsafe { _mm256_fmadd_ps(t, _mm256_sub_ps(b, a), a) }
-}
-
-/// Between the two points of a row, and their difference.
-#[inline(always)]
-fn along_x(row: __m256, t: __m128) -> (__m128, __m128) {
-    // SAFETY: the caller has the features.
-    unsafe {
-        let (low, high) = (_mm256_castps256_ps128(row), _mm256_extractf128_ps::<1>(row));
-        let difference = _mm_sub_ps(high, low);
-        (_mm_fmadd_ps(t, difference, low), difference)
+        self.octant(places, k).with_half_gradient()
     }
 }
 

@@ -22,11 +22,34 @@ pub(in crate::models::mac) struct Wide<'a> {
 }
 
 /// The eight points around a place, two along x in each, and how it lies between them.
-struct Octant {
-    rows: [__m256; 4],
-    x: __m128,
-    y: __m256,
-    z: __m256,
+pub(super) struct Octant {
+    pub rows: [__m256; 4],
+    pub x: __m128,
+    pub y: __m256,
+    pub z: __m256,
+}
+
+impl Octant {
+    /// The value at the place.
+    #[inline(always)]
+    pub fn value(&self) -> __m128 {
+        let [a, b, c, d] = self.rows;
+        along_x(mix(mix(a, c, self.z), mix(b, d, self.z), self.y), self.x).0
+    }
+
+    /// The value at the place, and half of its derivatives along each axis, per cell.
+    #[inline(always)]
+    pub fn with_half_gradient(&self) -> (__m128, [__m128; 3]) {
+        let Octant { rows: [a, b, c, d], x, y, z } = *self;
+        // SAFETY: the caller has the features.
+        unsafe {
+            let (az, bz) = (_mm256_sub_ps(c, a), _mm256_sub_ps(d, b));
+            let (low, high) = (_mm256_fmadd_ps(z, az, a), _mm256_fmadd_ps(z, bz, b));
+            let (along_y, along_z) = (_mm256_sub_ps(high, low), mix(az, bz, y));
+            let (value, dx) = along_x(_mm256_fmadd_ps(y, along_y, low), x);
+            (value, [dx, along_x(along_y, x).0, along_x(along_z, x).0])
+        }
+    }
 }
 
 impl Wide<'_> {
@@ -70,12 +93,12 @@ fn mix(a: __m256, b: __m256, t: __m256) -> __m256 {
 
 /// Between the two points of a row, and their difference.
 #[inline(always)]
-fn along_x(row: __m256, t: __m128) -> (Vec4, Vec4) {
+fn along_x(row: __m256, t: __m128) -> (__m128, __m128) {
     // SAFETY: the caller has the features.
     unsafe {
         let (low, high) = (_mm256_castps256_ps128(row), _mm256_extractf128_ps::<1>(row));
         let difference = _mm_sub_ps(high, low);
-        (Vec4::from(_mm_fmadd_ps(t, difference, low)), Vec4::from(difference))
+        (_mm_fmadd_ps(t, difference, low), difference)
     }
 }
 
@@ -97,22 +120,12 @@ impl<'a> Read<'a> for Wide<'a> {
 
     #[inline(always)]
     fn at(&self, x: Vec4) -> Vec4 {
-        let o = self.octant(x);
-        let [a, b, c, d] = o.rows;
-        along_x(mix(mix(a, c, o.z), mix(b, d, o.z), o.y), o.x).0
+        self.octant(x).value().into()
     }
 
     #[inline(always)]
     fn with_gradient(&self, x: Vec4) -> (Vec4, [Vec4; 3]) {
-        let o = self.octant(x);
-        let [a, b, c, d] = o.rows;
-        // SAFETY: the caller has the features.
-        let (low, high, along_y, along_z) = unsafe {
-            let (az, bz) = (_mm256_sub_ps(c, a), _mm256_sub_ps(d, b));
-            let (low, high) = (_mm256_fmadd_ps(o.z, az, a), _mm256_fmadd_ps(o.z, bz, b));
-            (low, high, _mm256_sub_ps(high, low), mix(az, bz, o.y))
-        };
-        let (value, dx) = along_x(mix(low, high, o.y), o.x);
-        (value, [2.0 * dx, 2.0 * along_x(along_y, o.x).0, 2.0 * along_x(along_z, o.x).0])
+        let (value, [dx, dy, dz]) = self.octant(x).with_half_gradient();
+        (value.into(), [2.0 * Vec4::from(dx), 2.0 * Vec4::from(dy), 2.0 * Vec4::from(dz)])
     }
 }
