@@ -198,7 +198,7 @@ impl Continuity {
             totals.par_iter_mut(),
             exact.par_iter_mut(),
         );
-        blocks.into_par_iter().enumerate().for_each_init(
+        blocks.into_par_iter().enumerate().with_max_len(2).for_each_init(
             <(Shared, Rates)>::default,
             |(searched, sums), (block, (density, surface, compression, mut found, near, totals, exact))| {
                 let first = block * BLOCK;

@@ -189,6 +189,7 @@ impl Forces {
             (velocity.par_chunks_mut(BLOCK), acceleration.par_chunks_mut(BLOCK))
                 .into_par_iter()
                 .enumerate()
+                .with_max_len(2)
                 .map(|(block, (velocity, acceleration))| {
                     let first = block * BLOCK;
                     let range = first..first + velocity.len();
