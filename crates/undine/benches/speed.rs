@@ -43,6 +43,9 @@ fn main() {
         world.step_limit().name
     );
     best.print_passes();
+    for (name, value) in world.diagnostics() {
+        println!("  {name} {value}, in {} steps", world.clock().steps);
+    }
 }
 
 fn scene(name: &str, sets: &[String]) -> World {
