@@ -67,6 +67,7 @@ pub fn extrapolate(
     let n = touched.len();
     busy.resize(n.div_ceil(BLOCK), true);
     wet.resize_with(n.div_ceil(BLOCK), Seen::default);
+    // A few at a time: most are dry, and each portion makes room for a crowd.
     let blocks = (own.records.par_chunks_mut(BLOCK), busy, wet).into_par_iter().enumerate().with_max_len(4);
     blocks.for_each_init(<(Crowd, More<1>)>::default, |(crowd, heavy), (block, (records, busy, seen))| {
         let first = block * BLOCK;

@@ -342,6 +342,7 @@ impl Set {
         let Set { seen, rates, stuck, near, grid, work, touched, face, adhesion, .. } = self;
         let adhesion = if sticks { &adhesion[..] } else { &[] };
         let touched = fresh.then_some(&touched[..]);
+        // Few blocks are beside walls: one at a time, so that no thread gets them all.
         let blocks = (seen, rates, stuck).into_par_iter().enumerate().with_max_len(1);
         blocks.for_each(|(block, (seen, rates, stuck))| {
             let range = block * BLOCK..(block * BLOCK + BLOCK).min(count);
