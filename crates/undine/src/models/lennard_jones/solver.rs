@@ -62,7 +62,35 @@ impl Solver for LennardJones {
     }
 
     fn step(&mut self, dt: f64, around: &Around, passes: &mut Passes) -> Result<(), Trouble> {
-        self.one_step(dt, around, passes)
+        if self.place.len() != self.particles.len() + 1 {
+            self.stale = true;
+            let n = self.particles.len();
+            self.place.resize(n + 1, FAR);
+            self.record.resize(if self.params.damping > 0.0 { n + 1 } else { 0 }, Record::default());
+            self.listed.resize(n, [0.0; 4]);
+        }
+        self.travel += around.walls.fastest() * dt;
+        let needed = passes.time("move", || {
+            self.advance(dt, around);
+            if self.patched { self.far2.iter().sum() } else { self.groups.needed(&self.ways) }
+        });
+        if needed.is_nan() {
+            let p = &self.particles;
+            let lost = (0..p.len()).find(|&i| !(p.x[i] + p.y[i] + p.z[i]).is_finite());
+            return Err(self.trouble(lost.unwrap_or(0), around.time));
+        }
+        self.since += 1;
+        if self.stale {
+            self.relist(dt, around, passes);
+        } else if self.patched {
+            self.keep_patches(dt, around, passes);
+        } else if self.groups.is_used_up(needed) {
+            self.wear = f64::from(needed) * (self.params.pair.cutoff + self.skin) / self.since as f64;
+            self.relist(dt, around, passes);
+        }
+        passes.time("force", || self.forces(around, dt));
+        self.steps += 1;
+        self.guard(around.time)
     }
 
     /// Moves apart what the start put too close together (beside walls, where fluids meet), which would fly off.
@@ -180,39 +208,5 @@ impl Solver for LennardJones {
 
     fn load(&mut self, from: &mut CheckpointReader) -> Result<(), CheckpointError> {
         saved::load(self, from)
-    }
-}
-
-impl LennardJones {
-    fn one_step(&mut self, dt: f64, around: &Around, passes: &mut Passes) -> Result<(), Trouble> {
-        if self.place.len() != self.particles.len() + 1 {
-            self.stale = true;
-            let n = self.particles.len();
-            self.place.resize(n + 1, FAR);
-            self.record.resize(if self.params.damping > 0.0 { n + 1 } else { 0 }, Record::default());
-            self.listed.resize(n, [0.0; 4]);
-        }
-        self.travel += around.walls.fastest() * dt;
-        let needed = passes.time("move", || {
-            self.advance(dt, around);
-            if self.patched { self.far2.iter().sum() } else { self.groups.needed(&self.ways) }
-        });
-        if needed.is_nan() {
-            let p = &self.particles;
-            let lost = (0..p.len()).find(|&i| !(p.x[i] + p.y[i] + p.z[i]).is_finite());
-            return Err(self.trouble(lost.unwrap_or(0), around.time));
-        }
-        self.since += 1;
-        if self.stale {
-            self.relist(dt, around, passes);
-        } else if self.patched {
-            self.keep_patches(dt, around, passes);
-        } else if self.groups.is_used_up(needed) {
-            self.wear = f64::from(needed) * (self.params.pair.cutoff + self.skin) / self.since as f64;
-            self.relist(dt, around, passes);
-        }
-        passes.time("force", || self.forces(around, dt));
-        self.steps += 1;
-        self.guard(around.time)
     }
 }
