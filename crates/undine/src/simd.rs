@@ -11,6 +11,9 @@ mod avx512;
 
 use std::sync::OnceLock;
 
+/// The most lanes there are.
+pub const MOST_LANES: usize = 16;
+
 /// [`Lanes::N`] f32 lanes. Where the methods speak of eight, it is that many.
 pub trait Lanes: Copy {
     /// Number of lanes: 8, or 16 with AVX-512.
@@ -116,6 +119,10 @@ pub trait Octets: Lanes {
     /// # Safety
     /// Eight f32 must be writable at `p`.
     unsafe fn store_eight(self, p: *mut f32);
+    /// Eight lanes of the same instruction set, or the nearest that has them.
+    type Eight: Eight;
+    /// Lane k is the sum of the lanes of `of[k]`, in the order of [`Lanes::sum`].
+    fn sums(of: [Self; 8]) -> Self::Eight;
     /// Writes the lanes of which the N-bit `mask` has the bit to `out`, packed to the front.
     ///
     /// # Safety
@@ -124,7 +131,7 @@ pub trait Octets: Lanes {
 }
 
 /// More that eight lanes can do.
-pub trait Eight: Octets {
+pub trait Eight: Octets<Eight = Self> {
     /// The lanes in memory.
     #[inline(always)]
     fn to_array(self) -> [f32; 8] {
@@ -135,8 +142,6 @@ pub trait Eight: Octets {
     }
     /// The magnitudes of `self` with the signs of `o`.
     fn copy_sign(self, o: Self) -> Self;
-    /// Lane k is the sum of the lanes of `of[k]`, in the order of [`Lanes::sum`].
-    fn sums(of: [Self; 8]) -> Self;
     /// Lanes from the bytes `p[0..8]`.
     ///
     /// # Safety
@@ -256,10 +261,6 @@ impl Eight for Portable {
         self.zip(o, f32::copysign)
     }
     #[inline(always)]
-    fn sums(of: [Self; 8]) -> Self {
-        Portable(of.map(Self::sum))
-    }
-    #[inline(always)]
     unsafe fn load_bytes(p: *const u8) -> Self {
         // SAFETY: the caller's promise.
         Portable(unsafe { p.cast::<[u8; 8]>().read_unaligned() }.map(f32::from))
@@ -292,6 +293,11 @@ impl Octets for Portable {
     unsafe fn store_eight(self, p: *mut f32) {
         // SAFETY: passed on.
         unsafe { self.store(p) }
+    }
+    type Eight = Self;
+    #[inline(always)]
+    fn sums(of: [Self; 8]) -> Self {
+        Portable(of.map(Self::sum))
     }
     #[inline(always)]
     unsafe fn store_packed(self, mask: u32, out: *mut f32) {

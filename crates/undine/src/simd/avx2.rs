@@ -9,7 +9,7 @@ use super::{Eight, Lanes, Octets};
 /// Its methods may only run after [`super::avx2_available`] said yes; they are inlined into functions with
 /// `#[target_feature(enable = "avx2,fma,popcnt,bmi1,bmi2,lzcnt")]`, which the `sph` passes call behind that check.
 #[derive(Clone, Copy)]
-pub struct Avx2(__m256);
+pub struct Avx2(pub(super) __m256);
 
 // Functions, not closures, throughout: a closure would be compiled without the instruction set of its
 // surroundings and every intrinsic in it become a call.
@@ -189,18 +189,6 @@ impl Eight for Avx2 {
         let sign = unsafe { _mm256_set1_ps(-0.0) };
         Avx2(unsafe { _mm256_or_ps(_mm256_andnot_ps(sign, self.0), _mm256_and_ps(sign, o.0)) })
     }
-    #[inline(always)]
-    fn sums(of: [Self; 8]) -> Self {
-        unsafe {
-            // The four sums of `sum`'s first step of `k` (lower half) and `k + 4` (upper half).
-            let (a, b) = (halves(of[0], of[4]), halves(of[1], of[5]));
-            let (c, d) = (halves(of[2], of[6]), halves(of[3], of[7]));
-            let ab = _mm256_add_ps(_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
-            let cd = _mm256_add_ps(_mm256_unpacklo_ps(c, d), _mm256_unpackhi_ps(c, d));
-            let even = _mm256_shuffle_ps::<0x44>(ab, cd);
-            Avx2(_mm256_add_ps(even, _mm256_shuffle_ps::<0xEE>(ab, cd)))
-        }
-    }
 }
 
 #[allow(clippy::undocumented_unsafe_blocks)]
@@ -228,6 +216,19 @@ impl Octets for Avx2 {
     #[inline(always)]
     unsafe fn store_eight(self, p: *mut f32) {
         unsafe { self.store(p) }
+    }
+    type Eight = Self;
+    #[inline(always)]
+    fn sums(of: [Self; 8]) -> Self {
+        unsafe {
+            // The four sums of `sum`'s first step of `k` (lower half) and `k + 4` (upper half).
+            let (a, b) = (halves(of[0], of[4]), halves(of[1], of[5]));
+            let (c, d) = (halves(of[2], of[6]), halves(of[3], of[7]));
+            let ab = _mm256_add_ps(_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
+            let cd = _mm256_add_ps(_mm256_unpacklo_ps(c, d), _mm256_unpackhi_ps(c, d));
+            let even = _mm256_shuffle_ps::<0x44>(ab, cd);
+            Avx2(_mm256_add_ps(even, _mm256_shuffle_ps::<0xEE>(ab, cd)))
+        }
     }
     #[inline(always)]
     unsafe fn store_packed(self, mask: u32, out: *mut f32) {

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{Lanes, Octets};
+use super::{Avx2, Lanes, Octets};
 
 /// Sixteen lanes in an AVX-512 register.
 ///
@@ -223,6 +223,18 @@ impl Lanes for Avx512 {
     }
 }
 
+impl Avx512 {
+    /// The lower and the upper eight lanes added.
+    #[inline(always)]
+    fn half(self) -> Avx2 {
+        // SAFETY: plain register arithmetic.
+        unsafe {
+            let (low, high) = (_mm512_castps512_ps256(self.0), _mm512_extractf32x8_ps::<1>(self.0));
+            Avx2(_mm256_add_ps(low, high))
+        }
+    }
+}
+
 /// For each column of two records, where it is in each of them.
 static COLUMNS: Columns = Columns(columns());
 
@@ -271,10 +283,14 @@ impl Octets for Avx512 {
     }
     #[inline(always)]
     unsafe fn store_eight(self, p: *mut f32) {
-        unsafe {
-            let (low, high) = (_mm512_castps512_ps256(self.0), _mm512_extractf32x8_ps::<1>(self.0));
-            _mm256_storeu_ps(p, _mm256_add_ps(low, high));
-        }
+        unsafe { self.half().store(p) }
+    }
+    type Eight = Avx2;
+    // The halves of each are added first, as `sum` does.
+    #[inline(always)]
+    fn sums(of: [Self; 8]) -> Avx2 {
+        let [a, b, c, d, e, f, g, h] = of;
+        Avx2::sums([a.half(), b.half(), c.half(), d.half(), e.half(), f.half(), g.half(), h.half()])
     }
     #[inline(always)]
     unsafe fn store_packed(self, mask: u32, out: *mut f32) {

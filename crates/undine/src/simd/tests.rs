@@ -95,7 +95,6 @@ fn more<L: Eight>() -> Vec<f32> {
         out.extend(v.to_array());
     }
     let of: [L; 8] = std::array::from_fn(|k| a.mul(L::splat(0.1 + k as f32)));
-    assert_eq!(L::sums(of).to_array(), of.map(L::sum));
     out.extend(L::sums(of).to_array());
     for mask in 0..256u32 {
         let mut packed = [0.0; 8];
@@ -136,6 +135,8 @@ fn octets<L: Octets>() {
     });
     let halves = lanes(L::halves(1.0, 2.0));
     assert!((0..L::N).all(|k| halves[k] == if k < 8 { 1.0 } else { 2.0 }));
+    let of: [L; 8] = std::array::from_fn(|k| a.mul(L::splat(0.1 + k as f32)));
+    assert_eq!(L::sums(of).to_array(), of.map(L::sum));
     for mask in 0..1u32 << L::N {
         let mut packed = [0.0; 16];
         // SAFETY: there is room for sixteen.

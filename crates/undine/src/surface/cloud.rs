@@ -18,7 +18,7 @@ pub const POINTS: usize = EDGE + 1;
 /// Steps of a coordinate in a cell.
 const FINE: f32 = 65536.0;
 /// Particles beyond the last, which are nowhere.
-pub const PAD: usize = 8;
+pub const PAD: usize = crate::simd::MOST_LANES;
 /// Far out of everyone's reach, and its square still finite.
 pub const NOWHERE: f32 = 65536.0;
 /// Farthest block from the origin that is numbered.

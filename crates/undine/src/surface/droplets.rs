@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::Surface;
 use super::cloud::{Cloud, EDGE, Key};
-use super::field::{Field, Points};
+use super::field::{AT_ONCE, Field, Points};
 use super::gather::Near;
 use super::march::Carried;
 use super::options::SurfaceError;
@@ -93,12 +93,12 @@ fn outside_in(
     let mut picked = Vec::new();
     let mut outside = Vec::new();
     let particles: Vec<usize> = cloud.range(block).collect();
-    for eight in particles.chunks(8) {
-        // The last one again, to make it eight.
+    for some in particles.chunks(AT_ONCE) {
+        // The last one again, to fill up the lanes.
         let points: Points =
-            std::array::from_fn(|a| std::array::from_fn(|n| field.local[a][eight[n.min(eight.len() - 1)]]));
-        let value = field.at(near, &Default::default(), &points, &mut picked).value;
-        outside.extend(eight.iter().zip(value).filter(|v| v.1 < field.iso).map(|v| place(*v.0)));
+            std::array::from_fn(|a| std::array::from_fn(|n| field.local[a][some[n.min(some.len() - 1)]]));
+        let value = field.at(near, &Default::default(), &points, some.len(), &mut picked).value;
+        outside.extend(some.iter().zip(value).filter(|v| v.1 < field.iso).map(|v| place(*v.0)));
     }
     outside
 }

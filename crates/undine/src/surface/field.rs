@@ -8,7 +8,7 @@ mod sample;
 use super::cloud::{Cloud, EDGE, Key, POINTS};
 use super::gather::Near;
 pub use product::Profile;
-pub use sample::{Points, Samples};
+pub use sample::{AT_ONCE, Points, Samples};
 
 /// Points of a block.
 pub const VALUES: usize = POINTS * POINTS * POINTS;
@@ -82,21 +82,22 @@ impl Field {
         }
     }
 
-    /// The field at points of the block; `velocity`: parallel to `near`, or empty; `picked`: scratch.
+    /// The field at the first `count` points, of the block; `velocity`: parallel to `near`, or empty; `picked`: scratch.
     pub fn at(
         &self,
         near: &Near,
         velocity: &[Vec<f32>; 3],
         points: &Points,
+        count: usize,
         picked: &mut Vec<u32>,
     ) -> Samples {
         match &self.shape {
-            Shape::Ball => sample::samples(&ball::Balls::new(near), near, velocity, points, picked),
+            Shape::Ball => sample::samples(&ball::Balls::new(near), near, velocity, points, count, picked),
             Shape::Ellipsoid => {
-                sample::samples(&ellipsoid::Ellipsoids::new(near), near, velocity, points, picked)
+                sample::samples(&ellipsoid::Ellipsoids::new(near), near, velocity, points, count, picked)
             }
             Shape::Product(profile) => {
-                sample::samples(&product::Products::new(profile, near), near, velocity, points, picked)
+                sample::samples(&product::Products::new(profile, near), near, velocity, points, count, picked)
             }
         }
     }
@@ -118,24 +119,37 @@ impl Field {
     }
 }
 
-/// Enters a generic function over lanes with AVX2 when there is, else with portable lanes.
+/// Enters a generic function over lanes: eight of them, of the best instruction set there is, or after `widest` the most.
 macro_rules! dispatch {
-    ($name:ident, $inner:ident, $(<$p:ident: $bound:ident>)? ($($arg:ident: $kind:ty),*) $(-> $result:ty)?) => {
+    (widest $name:ident, $($rest:tt)*) => {
+        $crate::surface::field::dispatch!(@ Avx512, $name, $($rest)*);
+    };
+    (@ $widest:ident, $name:ident, $inner:ident, $(<$p:ident: $bound:ident>)? ($($arg:ident: $kind:ty),*) $(-> $result:ty)?) => {
         pub fn $name$(<$p: $bound>)?($($arg: $kind),*) $(-> $result)? {
             #[cfg(target_arch = "x86_64")]
             {
-                use $crate::simd::{Avx2, avx2_available};
-                #[target_feature(enable = "avx2,fma,popcnt,bmi1,bmi2,lzcnt")]
-                fn fast$(<$p: $bound>)?($($arg: $kind),*) $(-> $result)? {
-                    $inner::<Avx2 $(, $p)?>($($arg),*)
+                use $crate::simd::{Level, level};
+                #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma,popcnt,bmi1,bmi2,lzcnt")]
+                fn avx512$(<$p: $bound>)?($($arg: $kind),*) $(-> $result)? {
+                    $inner::<$crate::simd::$widest $(, $p)?>($($arg),*)
                 }
-                if avx2_available() {
-                    // SAFETY: the instruction set was just checked.
-                    return unsafe { fast($($arg),*) };
+                #[target_feature(enable = "avx2,fma,popcnt,bmi1,bmi2,lzcnt")]
+                fn avx2$(<$p: $bound>)?($($arg: $kind),*) $(-> $result)? {
+                    $inner::<$crate::simd::Avx2 $(, $p)?>($($arg),*)
+                }
+                match level() {
+                    // SAFETY: this processor has the instruction set.
+                    Level::Avx512 => return unsafe { avx512($($arg),*) },
+                    // SAFETY: as above.
+                    Level::Avx2 => return unsafe { avx2($($arg),*) },
+                    Level::Portable => {}
                 }
             }
             $inner::<$crate::simd::Portable $(, $p)?>($($arg),*)
         }
+    };
+    ($name:ident, $($rest:tt)*) => {
+        $crate::surface::field::dispatch!(@ Avx2, $name, $($rest)*);
     };
 }
 pub(super) use dispatch;

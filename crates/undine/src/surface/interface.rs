@@ -15,7 +15,7 @@ use super::options::{Options, SurfaceError};
 use super::pairs::{PairSum, pair_sums, totals};
 use super::{Surface, candidates, check, fluids, smooth, stitch, walk};
 use crate::frame::Frame;
-use crate::simd::Eight;
+use crate::simd::{Eight, Octets};
 
 /// Radius over which the sides of particles are averaged, × spacing: single particles that strayed among the others
 /// would dent the border.
@@ -95,22 +95,22 @@ fn averaged(cloud: &Cloud, side: Vec<f32>, spacing: f32) -> Vec<f32> {
 struct Sides;
 
 impl PairSum for Sides {
-    type Sum<L: Eight> = [L; 2];
+    type Sum<L: Octets> = [L; 2];
     type Output = [f32; 2];
     #[inline(always)]
-    fn zero<L: Eight>(&self) -> [L; 2] {
+    fn zero<L: Octets>(&self) -> [L; 2] {
         [L::splat(0.0); 2]
     }
     #[inline(always)]
-    fn add<L: Eight>(&self, sum: &mut [L; 2], _: [L; 3], r2: L, side: L) {
+    fn add<L: Octets>(&self, sum: &mut [L; 2], _: [L; 3], r2: L, side: L) {
         let t = L::splat(1.0).sub(r2).max(L::splat(0.0));
         let w = t.mul(t).mul(t);
         sum[0] = w.mul_add(side, sum[0]);
         sum[1] = sum[1].add(w);
     }
     #[inline(always)]
-    fn finish<L: Eight>(&self, sums: &[[L; 2]; 8]) -> [[f32; 2]; 8] {
-        let [side, all] = totals(sums).map(L::to_array);
+    fn finish<L: Octets>(&self, sums: &[[L; 2]; 8]) -> [[f32; 2]; 8] {
+        let [side, all] = totals(sums).map(L::Eight::to_array);
         std::array::from_fn(|k| [side[k], all[k]])
     }
 }

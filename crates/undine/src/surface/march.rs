@@ -1,7 +1,7 @@
 //! Marching cubes through one block.
 
 use super::cloud::{EDGE, Key, POINTS};
-use super::field::{Aligned, Field, Points, Samples, VALUES, dispatch};
+use super::field::{AT_ONCE, Aligned, Field, Points, Samples, VALUES, dispatch};
 use super::gather::Near;
 use super::tables::{EDGES, cases};
 use crate::simd::Eight;
@@ -250,7 +250,7 @@ fn dress(
     let count = piece.edges.len();
     piece.normal.reserve_exact(count);
     piece.velocity.reserve_exact(if moves { count } else { 0 });
-    for (positions, edges) in piece.position.chunks_mut(8).zip(piece.edges.chunks(8)) {
+    for (positions, edges) in piece.position.chunks_mut(AT_ONCE).zip(piece.edges.chunks(AT_ONCE)) {
         let s = settle(field, near, velocity, rows, positions, edges, picked);
         for (k, (p, edge)) in positions.iter_mut().zip(edges).enumerate() {
             let (point, axis) = edge_of(*edge);
@@ -285,7 +285,7 @@ pub fn first_inside(rows: &Rows, point: [usize; 3]) -> bool {
     rows[point[2]][point[1]] >> point[0] & 1 == 1
 }
 
-/// The field at up to eight vertices. Beyond the reach of sharp kernels it tells nothing: vertices there first halve
+/// The field at up to [`AT_ONCE`] vertices. Beyond the reach of sharp kernels it tells nothing: vertices there first halve
 /// their way to the end that is inside.
 fn settle(
     field: &Field,
@@ -298,10 +298,10 @@ fn settle(
 ) -> Samples {
     let mut halvings = 0;
     loop {
-        // The last one again, to make it eight.
+        // The last one again, to fill up the lanes.
         let points: Points =
             std::array::from_fn(|a| std::array::from_fn(|n| positions[n.min(positions.len() - 1)][a]));
-        let s = field.at(near, velocity, &points, picked);
+        let s = field.at(near, velocity, &points, positions.len(), picked);
         let mut moved = false;
         for ((p, edge), value) in positions.iter_mut().zip(edges).zip(s.value) {
             if halvings < MOST_HALVINGS && value <= 0.25 * field.iso && !field.signed {

@@ -5,27 +5,27 @@ use rayon::prelude::*;
 use super::cloud::{Cloud, EDGE};
 use super::field::dispatch;
 use super::gather::Near;
-use crate::simd::Eight;
+use crate::simd::{Lanes, MOST_LANES, Octets};
 
 /// A sum over neighbours. A trait and not a closure, which would be compiled without the instruction set.
 pub trait PairSum: Sync {
-    /// What is summed, eight neighbours at once.
-    type Sum<L: Eight>: Copy;
+    /// What is summed, as many neighbours at once as there are lanes.
+    type Sum<L: Octets>: Copy;
     /// What a particle gets in the end.
     type Output: Send + Copy + Default;
     /// Nothing yet.
-    fn zero<L: Eight>(&self) -> Self::Sum<L>;
-    /// Adds eight candidates at `d` (their place less the particle's, in units of the reach) with r² = |d|², of which
+    fn zero<L: Octets>(&self) -> Self::Sum<L>;
+    /// Adds candidates at `d` (their place less the particle's, in units of the reach) with r² = |d|², of which
     /// only those may count that are below 1; `column`: the first column of what they carry.
-    fn add<L: Eight>(&self, sum: &mut Self::Sum<L>, d: [L; 3], r2: L, column: L);
+    fn add<L: Octets>(&self, sum: &mut Self::Sum<L>, d: [L; 3], r2: L, column: L);
     /// The results of eight particles.
-    fn finish<L: Eight>(&self, sums: &[Self::Sum<L>; 8]) -> [Self::Output; 8];
+    fn finish<L: Octets>(&self, sums: &[Self::Sum<L>; 8]) -> [Self::Output; 8];
 }
 
 /// The totals of eight particles, by what is summed.
 #[inline(always)]
-pub fn totals<L: Eight, const N: usize>(sums: &[[L; N]; 8]) -> [L; N] {
-    let mut out = [L::splat(0.0); N];
+pub fn totals<L: Octets, const N: usize>(sums: &[[L; N]; 8]) -> [L::Eight; N] {
+    let mut out = [L::Eight::splat(0.0); N];
     for (c, out) in out.iter_mut().enumerate() {
         let s = sums;
         *out = L::sums([s[0][c], s[1][c], s[2][c], s[3][c], s[4][c], s[5][c], s[6][c], s[7][c]]);
@@ -168,7 +168,7 @@ pub struct Group {
 impl Group {
     /// Takes those of `near` within `reach` of the box around the particles.
     fn pick(&mut self, near: &Near, place: &[[f32; 8]; 3], reach: f32) {
-        let room = near.x[0].len() + 8;
+        let room = near.x[0].len() + MOST_LANES;
         for x in &mut self.x {
             x.clear();
             x.reserve(room);
@@ -186,7 +186,7 @@ impl Group {
                 self.column.set_len(count);
             }
         }
-        let full = count.next_multiple_of(8);
+        let full = count.next_multiple_of(MOST_LANES);
         // Out of everyone's reach.
         self.x.iter_mut().for_each(|x| x.resize(full, 1e6));
         self.column.resize(full, 0.0);
@@ -199,10 +199,10 @@ fn carries(near: &Near) -> bool {
     near.column[0].len() == near.x[0].len()
 }
 
-dispatch!(pick, pick_lanes, (near: &Near, place: &[[f32; 8]; 3], reach: f32, out: &mut Group) -> usize);
+dispatch!(widest pick, pick_lanes, (near: &Near, place: &[[f32; 8]; 3], reach: f32, out: &mut Group) -> usize);
 
 #[inline(always)]
-fn pick_lanes<L: Eight>(near: &Near, place: &[[f32; 8]; 3], reach: f32, out: &mut Group) -> usize {
+fn pick_lanes<L: Octets>(near: &Near, place: &[[f32; 8]; 3], reach: f32, out: &mut Group) -> usize {
     let full = near.x[0].len();
     let carried = carries(near);
     let (mut low, mut high) = ([L::splat(0.0); 3], [L::splat(0.0); 3]);
@@ -212,22 +212,26 @@ fn pick_lanes<L: Eight>(near: &Near, place: &[[f32; 8]; 3], reach: f32, out: &mu
             l = l.min(x);
             h = h.max(x);
         }
-        (low[a], high[a]) = (L::splat(l - reach), L::splat(h + reach));
+        (low[a], high[a]) = (L::splat(l), L::splat(h));
     }
-    let scale = L::splat(1.0 / reach);
+    let (scale, zero) = (L::splat(1.0 / reach), L::splat(0.0));
+    // A hair more: roundings must not cost a neighbour.
+    let reach2 = L::splat(reach * reach * (1.0 + 1e-5));
     let mut count = 0;
-    assert!(
-        out.x.iter().all(|x| x.capacity() >= full + 8) && (!carried || out.column.capacity() >= full + 8)
-    );
-    for j in (0..full).step_by(8) {
-        // SAFETY: all arrays of `near` are as long as `x`, a multiple of eight; there is room for all and eight more, written or not.
+    let room = full + L::N;
+    assert!(out.x.iter().all(|x| x.capacity() >= room) && (!carried || out.column.capacity() >= room));
+    for j in (0..full).step_by(L::N) {
+        // SAFETY: all arrays of `near` are as long as `x`, a multiple of `MOST_LANES`; there is room for all and a vector more,
+        // written or not.
         unsafe {
             let x = L::load(near.x[0].as_ptr().add(j));
             let y = L::load(near.x[1].as_ptr().add(j));
             let z = L::load(near.x[2].as_ptr().add(j));
-            let mut mask = low[0].below(x) & x.below(high[0]);
-            mask &= low[1].below(y) & y.below(high[1]);
-            mask &= low[2].below(z) & z.below(high[2]);
+            // How far out of the box, along each axis.
+            let dx = low[0].sub(x).max(x.sub(high[0])).max(zero);
+            let dy = low[1].sub(y).max(y.sub(high[1])).max(zero);
+            let dz = low[2].sub(z).max(z.sub(high[2])).max(zero);
+            let mask = dz.mul_add(dz, dy.mul_add(dy, dx.mul(dx))).below(reach2);
             x.mul(scale).store_packed(mask, out.x[0].as_mut_ptr().add(count));
             y.mul(scale).store_packed(mask, out.x[1].as_mut_ptr().add(count));
             z.mul(scale).store_packed(mask, out.x[2].as_mut_ptr().add(count));
@@ -241,11 +245,11 @@ fn pick_lanes<L: Eight>(near: &Near, place: &[[f32; 8]; 3], reach: f32, out: &mu
     count
 }
 
-dispatch!(sums, sums_lanes, <P: PairSum>(group: &Group, place: &[[f32; 8]; 3], reach: f32, sum: &P) -> [P::Output; 8]);
+dispatch!(widest sums, sums_lanes, <P: PairSum>(group: &Group, place: &[[f32; 8]; 3], reach: f32, sum: &P) -> [P::Output; 8]);
 
 /// Neighbours out of reach are not stepped over: that branch took 14 instead of 8 ms for 60k particles.
 #[inline(always)]
-fn sums_lanes<L: Eight, P: PairSum>(
+fn sums_lanes<L: Octets, P: PairSum>(
     group: &Group,
     place: &[[f32; 8]; 3],
     reach: f32,
@@ -254,11 +258,11 @@ fn sums_lanes<L: Eight, P: PairSum>(
     let scale = 1.0 / reach;
     let full = group.x[0].len();
     let mut sums = [sum.zero::<L>(); 8];
-    assert!(group.x.iter().chain([&group.column]).all(|x| x.len() == full) && full.is_multiple_of(8));
+    assert!(group.x.iter().chain([&group.column]).all(|x| x.len() == full) && full.is_multiple_of(L::N));
     for (n, out) in sums.iter_mut().enumerate() {
         let p = [L::splat(place[0][n] * scale), L::splat(place[1][n] * scale), L::splat(place[2][n] * scale)];
         let mut s = sum.zero::<L>();
-        for j in (0..full).step_by(8) {
+        for j in (0..full).step_by(L::N) {
             // SAFETY: the lengths were just checked.
             unsafe {
                 let dx = L::load(group.x[0].as_ptr().add(j)).sub(p[0]);

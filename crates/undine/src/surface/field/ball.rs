@@ -2,7 +2,7 @@
 
 use super::sample::Kernel;
 use super::{Aligned, RAMP, VALUES, dispatch};
-use crate::simd::Eight;
+use crate::simd::{Eight, Lanes};
 use crate::surface::gather::Near;
 
 dispatch!(measure, measure_lanes, (near: &mut Near));
@@ -102,7 +102,7 @@ impl Kernel for Balls<'_> {
     const GRADIENT: f32 = -6.0;
 
     #[inline(always)]
-    unsafe fn part<L: Eight>(&self, j: usize, [dx, dy, dz]: [L; 3]) -> (L, [L; 3]) {
+    unsafe fn part<L: Lanes>(&self, j: usize, [dx, dy, dz]: [L; 3]) -> (L, [L; 3]) {
         // SAFETY: the caller's promise.
         let (w, k) = unsafe { (L::splat(*self.w.get_unchecked(j)), L::splat(*self.k.get_unchecked(j))) };
         let r2 = dz.mul_add(dz, dy.mul_add(dy, dx.mul(dx)));

@@ -2,7 +2,7 @@
 
 use super::sample::Kernel;
 use super::{RAMP, VALUES, dispatch};
-use crate::simd::Eight;
+use crate::simd::{Eight, Lanes};
 use crate::surface::gather::Near;
 
 /// A symmetric, piecewise linear profile of the distance along one axis, u in cells: b(u) = Σ s max(0, e - |u|) over
@@ -35,7 +35,7 @@ impl Profile {
 
     /// b(u) in lanes.
     #[inline(always)]
-    fn values<L: Eight>(&self, u: L) -> L {
+    fn values<L: Lanes>(&self, u: L) -> L {
         let u = u.abs();
         let mut sum = L::splat(0.0);
         for &(e, s) in &self.0 {
@@ -101,7 +101,7 @@ impl Kernel for Products<'_> {
 
     /// The gradient is the mean slope over a cell before and after.
     #[inline(always)]
-    unsafe fn part<L: Eight>(&self, j: usize, [dx, dy, dz]: [L; 3]) -> (L, [L; 3]) {
+    unsafe fn part<L: Lanes>(&self, j: usize, [dx, dy, dz]: [L; 3]) -> (L, [L; 3]) {
         // SAFETY: the caller's promise.
         let w = L::splat(unsafe { *self.w.get_unchecked(j) });
         let (b, one) = (self.profile, L::splat(1.0));

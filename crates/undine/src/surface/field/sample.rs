@@ -1,21 +1,24 @@
-//! The field at eight points at once.
+//! The field at many points at once.
 
 use super::dispatch;
-use crate::simd::Eight;
+use crate::simd::{Lanes, MOST_LANES, Octets};
 use crate::surface::gather::Near;
 
-/// Eight points, by axis, in cells from the corner of the block.
-pub type Points = [[f32; 8]; 3];
+/// Points, by axis, in cells from the corner of the block.
+pub type Points = [[f32; AT_ONCE]; 3];
 
-/// The field at eight points.
+/// Points at once: as many as the most lanes. Where there are fewer lanes they are taken in two parts.
+pub const AT_ONCE: usize = MOST_LANES;
+
+/// The field at the points.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Samples {
     /// Its values.
-    pub value: [f32; 8],
+    pub value: [f32; AT_ONCE],
     /// Its gradients by axis, per cell.
-    pub gradient: [[f32; 8]; 3],
+    pub gradient: [[f32; AT_ONCE]; 3],
     /// Σ value of each particle × velocity by axis, where asked for.
-    pub velocity: [[f32; 8]; 3],
+    pub velocity: [[f32; AT_ONCE]; 3],
 }
 
 /// What one particle adds. A trait and not a closure, which would be compiled without the instruction set.
@@ -27,35 +30,61 @@ pub trait Kernel {
     ///
     /// # Safety
     /// There must be a particle `j`.
-    unsafe fn part<L: Eight>(&self, j: usize, d: [L; 3]) -> (L, [L; 3]);
+    unsafe fn part<L: Lanes>(&self, j: usize, d: [L; 3]) -> (L, [L; 3]);
 }
 
-dispatch!(samples, samples_lanes, <K: Kernel>(
+dispatch!(widest samples, samples_lanes, <K: Kernel>(
     kernel: &K,
     near: &Near,
     velocity: &[Vec<f32>; 3],
     points: &Points,
+    count: usize,
     picked: &mut Vec<u32>
 ) -> Samples);
 
 /// Sums over the particles whose boxes meet that of the points; `picked` is scratch.
 ///
-/// The lanes are points and not particles: eight vertices that follow each other lie close together, so that most
+/// The lanes are points and not particles: vertices that follow each other lie close together, so that most
 /// particles near the block are out of reach of all of them. To pick the others first, without a branch, costs less
 /// than to add nothing.
 #[inline(always)]
-fn samples_lanes<L: Eight, K: Kernel>(
+fn samples_lanes<L: Octets, K: Kernel>(
     kernel: &K,
     near: &Near,
     velocity: &[Vec<f32>; 3],
     points: &Points,
+    count: usize,
     picked: &mut Vec<u32>,
 ) -> Samples {
-    let (low, high) = bounds(points);
-    pick::<L>(near, low, high, picked);
-    // SAFETY: eight floats each.
-    let p: [L; 3] =
-        unsafe { [L::load(points[0].as_ptr()), L::load(points[1].as_ptr()), L::load(points[2].as_ptr())] };
+    let mut out = Samples::default();
+    for first in (0..count.min(AT_ONCE)).step_by(L::N) {
+        part_lanes::<L, K>(kernel, near, velocity, points, first, picked, &mut out);
+    }
+    out
+}
+
+/// The field at the points from `first` on, as many as there are lanes.
+#[inline(always)]
+fn part_lanes<L: Octets, K: Kernel>(
+    kernel: &K,
+    near: &Near,
+    velocity: &[Vec<f32>; 3],
+    points: &Points,
+    first: usize,
+    picked: &mut Vec<u32>,
+    out: &mut Samples,
+) {
+    assert!(first + L::N <= AT_ONCE);
+    let (low, high) = bounds::<L>(points, first);
+    pick_lanes::<L>(near, low, high, picked);
+    // SAFETY: there are so many points.
+    let p: [L; 3] = unsafe {
+        [
+            L::load(points[0].as_ptr().add(first)),
+            L::load(points[1].as_ptr().add(first)),
+            L::load(points[2].as_ptr().add(first)),
+        ]
+    };
     let zero = L::splat(0.0);
     let mut value = zero;
     let (mut gx, mut gy, mut gz) = (zero, zero, zero);
@@ -80,47 +109,48 @@ fn samples_lanes<L: Eight, K: Kernel>(
             }
         }
     }
-    let mut out = Samples::default();
     let scale = L::splat(K::GRADIENT);
-    // SAFETY: room for eight each.
+    // SAFETY: there is room for as many points.
     unsafe {
-        value.store(out.value.as_mut_ptr());
-        gx.mul(scale).store(out.gradient[0].as_mut_ptr());
-        gy.mul(scale).store(out.gradient[1].as_mut_ptr());
-        gz.mul(scale).store(out.gradient[2].as_mut_ptr());
-        vx.store(out.velocity[0].as_mut_ptr());
-        vy.store(out.velocity[1].as_mut_ptr());
-        vz.store(out.velocity[2].as_mut_ptr());
+        value.store(out.value.as_mut_ptr().add(first));
+        gx.mul(scale).store(out.gradient[0].as_mut_ptr().add(first));
+        gy.mul(scale).store(out.gradient[1].as_mut_ptr().add(first));
+        gz.mul(scale).store(out.gradient[2].as_mut_ptr().add(first));
+        vx.store(out.velocity[0].as_mut_ptr().add(first));
+        vy.store(out.velocity[1].as_mut_ptr().add(first));
+        vz.store(out.velocity[2].as_mut_ptr().add(first));
     }
-    out
 }
 
-/// The box around the points.
+/// The box around the points from `first` on, as many as there are lanes.
 #[inline(always)]
-fn bounds(points: &Points) -> ([f32; 3], [f32; 3]) {
+fn bounds<L: Lanes>(points: &Points, first: usize) -> ([f32; 3], [f32; 3]) {
     let (mut low, mut high) = ([0.0; 3], [0.0; 3]);
     for a in 0..3 {
-        (low[a], high[a]) = (points[a][0], points[a][0]);
-        for &x in &points[a][1..] {
-            low[a] = low[a].min(x);
-            high[a] = high[a].max(x);
+        let x = &points[a][first..first + L::N];
+        (low[a], high[a]) = (x[0], x[0]);
+        for &x in &x[1..] {
+            low[a] = if x < low[a] { x } else { low[a] };
+            high[a] = if x > high[a] { x } else { high[a] };
         }
     }
     (low, high)
 }
 
+dispatch!(widest pick, pick_lanes, (near: &Near, low: [f32; 3], high: [f32; 3], picked: &mut Vec<u32>));
+
 /// Numbers of the particles whose boxes meet that from `low` to `high`.
 #[inline(always)]
-pub fn pick<L: Eight>(near: &Near, low: [f32; 3], high: [f32; 3], picked: &mut Vec<u32>) {
+fn pick_lanes<L: Octets>(near: &Near, low: [f32; 3], high: [f32; 3], picked: &mut Vec<u32>) {
     let full = near.x[0].len();
     picked.clear();
-    picked.reserve(full + 8);
+    picked.reserve(full + L::N);
     assert!(near.extent.iter().chain(&near.x).all(|x| x.len() >= full));
     let mut count = 0;
-    for j in (0..full).step_by(8) {
-        // SAFETY: the lengths were just checked, `full` is a multiple of eight; `picked` has room for all and eight more.
+    for j in (0..full).step_by(L::N) {
+        // SAFETY: the lengths were just checked, `full` is a multiple of `MOST_LANES`; `picked` has room for all and a vector more.
         unsafe {
-            let mut mask = 0xff;
+            let mut mask = !0;
             for a in 0..3 {
                 let x = L::load(near.x[a].as_ptr().add(j));
                 let e = L::load(near.extent[a].as_ptr().add(j));

@@ -18,8 +18,8 @@ fn near(columns: usize, column: impl Fn(usize, f32) -> f32) -> Near {
             near.column[c].push(column(c, random()));
         }
     }
-    near.x.iter_mut().for_each(|x| x.resize(56, 65536.0));
-    near.column.iter_mut().take(columns).for_each(|x| x.resize(56, 0.0));
+    near.x.iter_mut().for_each(|x| x.resize(64, 65536.0));
+    near.column.iter_mut().take(columns).for_each(|x| x.resize(64, 0.0));
     near
 }
 
@@ -61,7 +61,7 @@ fn fields() -> Vec<(Field, Near)> {
 fn sample(field: &Field, near: &Near, velocity: &[Vec<f32>; 3], p: [f32; 3]) -> (f32, [f32; 3], [f32; 3]) {
     // Others of the eight points lie elsewhere.
     let points = p.map(|x| std::array::from_fn(|n| if n == 2 { x } else { 0.7 * n as f32 }));
-    let s = field.at(near, velocity, &points, &mut Vec::new());
+    let s = field.at(near, velocity, &points, AT_ONCE, &mut Vec::new());
     (s.value[2], s.gradient.map(|g| g[2]), s.velocity.map(|v| v[2]))
 }
 
@@ -116,7 +116,7 @@ fn gradients_agree_with_differences() {
 #[test]
 fn velocities_are_weighted_by_shares() {
     for (field, near) in fields() {
-        let velocity: [Vec<f32>; 3] = std::array::from_fn(|a| vec![a as f32 + 1.0; 56]);
+        let velocity: [Vec<f32>; 3] = std::array::from_fn(|a| vec![a as f32 + 1.0; 64]);
         let (value, _, v) = sample(&field, &near, &velocity, [3.0, 3.5, 4.0]);
         assert!(value > 0.0);
         for (a, v) in v.into_iter().enumerate() {

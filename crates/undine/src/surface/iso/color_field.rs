@@ -4,7 +4,7 @@
 use std::f32::consts::PI;
 
 use super::Source;
-use crate::simd::Eight;
+use crate::simd::{Eight, Octets};
 use crate::surface::field::{Field, Shape};
 use crate::surface::pairs::{PairSum, pair_sums};
 
@@ -45,19 +45,19 @@ pub fn peaks(source: &Source, h: f32) -> Vec<f32> {
 struct Poly6;
 
 impl PairSum for Poly6 {
-    type Sum<L: Eight> = L;
+    type Sum<L: Octets> = L;
     type Output = f32;
     #[inline(always)]
-    fn zero<L: Eight>(&self) -> L {
+    fn zero<L: Octets>(&self) -> L {
         L::splat(0.0)
     }
     #[inline(always)]
-    fn add<L: Eight>(&self, sum: &mut L, _: [L; 3], r2: L, _: L) {
+    fn add<L: Octets>(&self, sum: &mut L, _: [L; 3], r2: L, _: L) {
         let t = L::splat(1.0).sub(r2).max(L::splat(0.0));
         *sum = t.mul(t).mul_add(t, *sum);
     }
     #[inline(always)]
-    fn finish<L: Eight>(&self, sums: &[L; 8]) -> [f32; 8] {
+    fn finish<L: Octets>(&self, sums: &[L; 8]) -> [f32; 8] {
         L::sums(*sums).to_array()
     }
 }

@@ -1,7 +1,7 @@
 //! The weighted mean and covariance of the neighbours of particles (Yu & Turk eq. 6-9).
 
 use super::Source;
-use crate::simd::Eight;
+use crate::simd::{Eight, Lanes, Octets};
 use crate::surface::cloud::round_fine;
 use crate::surface::pairs::{PairSum, pair_sums_into, totals};
 
@@ -116,15 +116,15 @@ type Settled = ([f32; 3], [f32; COLUMNS]);
 struct Moments<'a, F>(&'a F);
 
 impl<F: Form> PairSum for Moments<'_, F> {
-    type Sum<L: Eight> = [L; 10];
+    type Sum<L: Octets> = [L; 10];
     type Output = Settled;
     #[inline(always)]
-    fn zero<L: Eight>(&self) -> [L; 10] {
+    fn zero<L: Octets>(&self) -> [L; 10] {
         [L::splat(0.0); 10]
     }
     // w = 1 - (r/R)³ (eq. 11)
     #[inline(always)]
-    fn add<L: Eight>(&self, s: &mut [L; 10], d: [L; 3], r2: L, _: L) {
+    fn add<L: Octets>(&self, s: &mut [L; 10], d: [L; 3], r2: L, _: L) {
         let w = L::splat(1.0).sub(r2.mul(r2.sqrt())).max(L::splat(0.0));
         let (x, y, z) = (w.mul(d[0]), w.mul(d[1]), w.mul(d[2]));
         s[0] = s[0].add(w);
@@ -139,9 +139,9 @@ impl<F: Form> PairSum for Moments<'_, F> {
         s[9] = y.mul_add(d[2], s[9]);
     }
     #[inline(always)]
-    fn finish<L: Eight>(&self, sums: &[[L; 10]; 8]) -> [Settled; 8] {
+    fn finish<L: Octets>(&self, sums: &[[L; 10]; 8]) -> [Settled; 8] {
         let [weight, x, y, z, xx, yy, zz, xy, xz, yz] = totals(sums);
-        let part = L::splat(1.0).div(weight);
+        let part = L::Eight::splat(1.0).div(weight);
         let (x, y, z) = (x.mul(part), y.mul(part), z.mul(part));
         let covariance = [
             xx.mul(part).sub(x.mul(x)),

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use super::Source;
 use super::phi::deep_inside;
-use crate::simd::Eight;
+use crate::simd::{Eight, Lanes, Octets};
 use crate::surface::field::{Field, Shape};
 use crate::surface::pairs::{PairSum, pair_sums, totals};
 
@@ -51,7 +51,7 @@ fn surface_values(source: &Source, h: f32) -> Vec<f32> {
 
 /// 1 where r² is below 1, else 0.
 #[inline(always)]
-fn within<L: Eight>(r2: L) -> L {
+fn within<L: Lanes>(r2: L) -> L {
     let (one, zero) = (L::splat(1.0), L::splat(0.0));
     one.sub(one.sub(one.sub(r2).max(zero).mul(L::splat(1e9))).max(zero))
 }
@@ -60,14 +60,14 @@ fn within<L: Eight>(r2: L) -> L {
 struct Centroid;
 
 impl PairSum for Centroid {
-    type Sum<L: Eight> = [L; 4];
+    type Sum<L: Octets> = [L; 4];
     type Output = f32;
     #[inline(always)]
-    fn zero<L: Eight>(&self) -> [L; 4] {
+    fn zero<L: Octets>(&self) -> [L; 4] {
         [L::splat(0.0); 4]
     }
     #[inline(always)]
-    fn add<L: Eight>(&self, sum: &mut [L; 4], d: [L; 3], r2: L, _: L) {
+    fn add<L: Octets>(&self, sum: &mut [L; 4], d: [L; 3], r2: L, _: L) {
         let w = within(r2);
         sum[0] = w.mul_add(d[0], sum[0]);
         sum[1] = w.mul_add(d[1], sum[1]);
@@ -75,9 +75,9 @@ impl PairSum for Centroid {
         sum[3] = sum[3].add(w);
     }
     #[inline(always)]
-    fn finish<L: Eight>(&self, sums: &[[L; 4]; 8]) -> [f32; 8] {
+    fn finish<L: Octets>(&self, sums: &[[L; 4]; 8]) -> [f32; 8] {
         let [x, y, z, count] = totals(sums);
-        x.mul_add(x, y.mul_add(y, z.mul(z))).sqrt().div(count.max(L::splat(1.0))).to_array()
+        x.mul_add(x, y.mul_add(y, z.mul(z))).sqrt().div(count.max(L::Eight::splat(1.0))).to_array()
     }
 }
 
@@ -85,21 +85,21 @@ impl PairSum for Centroid {
 struct Mean;
 
 impl PairSum for Mean {
-    type Sum<L: Eight> = [L; 2];
+    type Sum<L: Octets> = [L; 2];
     type Output = f32;
     #[inline(always)]
-    fn zero<L: Eight>(&self) -> [L; 2] {
+    fn zero<L: Octets>(&self) -> [L; 2] {
         [L::splat(0.0); 2]
     }
     #[inline(always)]
-    fn add<L: Eight>(&self, sum: &mut [L; 2], _: [L; 3], r2: L, column: L) {
+    fn add<L: Octets>(&self, sum: &mut [L; 2], _: [L; 3], r2: L, column: L) {
         let w = within(r2);
         sum[0] = w.mul_add(column, sum[0]);
         sum[1] = sum[1].add(w);
     }
     #[inline(always)]
-    fn finish<L: Eight>(&self, sums: &[[L; 2]; 8]) -> [f32; 8] {
+    fn finish<L: Octets>(&self, sums: &[[L; 2]; 8]) -> [f32; 8] {
         let [sum, count] = totals(sums);
-        sum.div(count.max(L::splat(1.0))).to_array()
+        sum.div(count.max(L::Eight::splat(1.0))).to_array()
     }
 }
