@@ -80,8 +80,13 @@ impl Worker {
 
     /// Waits until all tasks are done; tells what went wrong, once.
     pub fn wait(&self) -> Result<()> {
+        self.wait_for_all_but(0)
+    }
+
+    /// As [`Worker::wait`], until no more than `left` tasks are left.
+    pub fn wait_for_all_but(&self, left: usize) -> Result<()> {
         let mut state = self.state.lock();
-        while state.pending > 0 {
+        while state.pending > left {
             state = self.state.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         let Some(failure) = state.failed.as_mut() else { return Ok(()) };
