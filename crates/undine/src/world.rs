@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use glam::DVec3;
+use rayon::prelude::*;
 
 use crate::awake::with_one_awake;
 use crate::checkpoint::{CheckpointError, CheckpointReader, CheckpointWriter};
@@ -489,6 +490,18 @@ fn is_on(switches: &BTreeMap<String, bool>, name: Option<&str>) -> bool {
     name.is_none_or(|n| switches.get(n).copied().unwrap_or(false))
 }
 
+/// Places that keep one thread busy long enough.
+const FEW_PLACES: usize = 4096;
+
+/// What becomes of a place where fluid could start.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Born,
+    InWall,
+    InSolid,
+    InOtherFluid,
+}
+
 /// Fills the fluids' shapes, leaving out what lies in walls or in an earlier fluid.
 fn starting_fluid(scene: &Scene, walls: &Walls) -> (Vec<Birth>, StartReport) {
     let d = scene.model.particle_spacing();
@@ -498,23 +511,38 @@ fn starting_fluid(scene: &Scene, walls: &Walls) -> (Vec<Birth>, StartReport) {
     let mut report = StartReport::default();
     for (fluid, f) in scene.fluids.iter().enumerate() {
         let Some(shape) = &f.shape else { continue };
-        let places = shape.fill(d);
-        births.reserve_exact(places.len());
-        for p in places {
+        let fate = |&p: &DVec3| {
             let outside = scene.domain.as_ref().is_some_and(|b| p.cmplt(b.min).any() || p.cmpgt(b.max).any());
             let mut in_wall = false;
             walls.contacts(p, d, |c| in_wall |= c.distance < if c.sampled { 0.0 } else { gap });
             if outside || in_wall {
-                report.in_walls += 1;
+                Fate::InWall
             } else if scene.solids.iter().any(|s| is_in_solid(s, p, if gap == 0.0 { 0.0 } else { d })) {
-                report.in_solids += 1;
+                Fate::InSolid
             } else if scene.fluids[..fluid].iter().filter_map(|o| o.shape.as_ref()).any(|o| o.contains(p)) {
-                report.in_other_fluid += 1;
+                Fate::InOtherFluid
             } else {
-                let position = p + jitter(scene.model.seed, births.len()) * (scene.model.jitter * d);
-                births.push(Birth { position, velocity: f.velocity, fluid });
+                Fate::Born
             }
+        };
+        let mut places = shape.fill(d);
+        let fates: Vec<Fate> = places.par_iter().with_min_len(FEW_PLACES).map(fate).collect();
+        let count = |fate: Fate| fates.iter().filter(|f| **f == fate).count();
+        let born = count(Fate::Born);
+        if born < places.len() {
+            report.in_walls += count(Fate::InWall);
+            report.in_solids += count(Fate::InSolid);
+            report.in_other_fluid += count(Fate::InOtherFluid);
+            let mut fates = fates.iter();
+            places.retain(|_| fates.next() == Some(&Fate::Born));
         }
+        let (first, reach) = (births.len(), scene.model.jitter * d);
+        let birth = |(n, &p): (usize, &DVec3)| {
+            let position = if reach > 0.0 { p + jitter(scene.model.seed, first + n) * reach } else { p };
+            Birth { position, velocity: f.velocity, fluid }
+        };
+        births.reserve_exact(born);
+        births.par_extend(places.par_iter().with_min_len(FEW_PLACES).enumerate().map(birth));
     }
     (births, report)
 }

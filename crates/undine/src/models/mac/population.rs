@@ -20,19 +20,15 @@ impl Mac {
 
     /// Adds markers inside the domain; returns how many those are.
     pub(super) fn add(&mut self, births: &[Birth]) -> usize {
+        if self.tracers.is_none() {
+            return self.add_all(births);
+        }
         let inside: Vec<Birth> = births.iter().filter_map(|b| self.held(b)).collect();
         if inside.is_empty() {
             return 0;
         }
         self.energy = None;
-        let Some(tracers) = &mut self.tracers else {
-            self.markers.reserve_exact(if self.markers.is_empty() { inside.len() } else { 0 });
-            for b in &inside {
-                self.add_one(b, 1.0);
-            }
-            self.stale = true;
-            return inside.len();
-        };
+        let Some(tracers) = &mut self.tracers else { return 0 };
         let first = tracers.markers.is_empty();
         if first {
             tracers.markers.reserve_exact(inside.len());
@@ -52,6 +48,23 @@ impl Mac {
         }
         self.stale = true;
         inside.len()
+    }
+
+    /// As [`Mac::add`], where every marker is one of the scene.
+    fn add_all(&mut self, births: &[Birth]) -> usize {
+        let before = self.markers.len();
+        self.markers.reserve_exact(if before == 0 { births.len() } else { 0 });
+        for b in births {
+            if let Some(b) = self.held(b) {
+                self.add_one(&b, 1.0);
+            }
+        }
+        let added = self.markers.len() - before;
+        if added > 0 {
+            self.energy = None;
+            self.stale = true;
+        }
+        added
     }
 
     /// A marker as it lies in the domain, if it does.

@@ -15,6 +15,7 @@ use super::lattice::{Lattice, Plain, Read};
 use super::layout::Layout;
 use crate::frame::{Field, FieldData, Frame};
 use crate::models::Around;
+use crate::simd::widest;
 use nodes::Nodes;
 
 /// Markers that a thread sums at a time. A fixed number, so that sums are the same for any number of threads.
@@ -92,10 +93,8 @@ impl Mac {
                         nodes.look(x, *share, velocity, pressure);
                     }
                 }
-                for i in 0..x.len() {
-                    position[i] = layout.world(x[i]).as_vec3().to_array();
-                    density[i] = rest[usize::from(fluid[i])] * fullness[cell_of(layout, &x[i])];
-                }
+                place(layout, x, position);
+                weigh(layout, (x, fluid), (&rest, &fullness), density);
             },
         );
         frame.particles.position = position;
@@ -198,10 +197,43 @@ impl Mac {
     }
 }
 
-/// Number of the cell of a marker.
+/// Where markers lie, m. Chooses the instruction set.
+fn place(layout: &Layout, x: &[[f32; 3]], position: &mut [[f32; 3]]) {
+    widest!(place_in(layout: &Layout, x: &[[f32; 3]], position: &mut [[f32; 3]]));
+}
+
 #[inline(always)]
-fn cell_of(layout: &Layout, x: &[f32; 3]) -> usize {
-    layout.at(std::array::from_fn(|a| (x[a] as usize).min(layout.n[a] - 1)))
+#[allow(clippy::extra_unused_type_parameters)] // entered through `widest!`, for its instructions
+fn place_in<L>(layout: &Layout, x: &[[f32; 3]], position: &mut [[f32; 3]]) {
+    let (min, h) = (layout.min.to_array(), layout.h);
+    for (position, x) in position.iter_mut().zip(x) {
+        for a in 0..3 {
+            position[a] = (min[a] + f64::from(x[a]) * h[a]) as f32;
+        }
+    }
+}
+
+/// Densities of markers of fluids: those at rest by how full their cells are. Chooses the instruction set.
+fn weigh(layout: &Layout, of: (&[[f32; 3]], &[u8]), by: (&[f32], &[f32]), density: &mut [f32]) {
+    widest!(weigh_in(layout: &Layout, of: (&[[f32; 3]], &[u8]), by: (&[f32], &[f32]), density: &mut [f32]));
+}
+
+#[inline(always)]
+#[allow(clippy::extra_unused_type_parameters)] // entered through `widest!`, for its instructions
+fn weigh_in<L>(
+    layout: &Layout,
+    (x, fluid): (&[[f32; 3]], &[u8]),
+    (rest, fullness): (&[f32], &[f32]),
+    density: &mut [f32],
+) {
+    let last = layout.n.map(|n| n as i32 - 1);
+    for ((density, x), fluid) in density.iter_mut().zip(x).zip(fluid) {
+        let mut cell = [0; 3];
+        for a in 0..3 {
+            cell[a] = (x[a] as i32).clamp(0, last[a]) as usize;
+        }
+        *density = rest[usize::from(*fluid)] * fullness[layout.at(cell)];
+    }
 }
 
 /// What markers are shown by.
