@@ -164,11 +164,11 @@ impl Wall {
         q
     }
 
-    /// The wall as a particle meets it that moved from `from` to `p`: the side it came from, where a step is so long that the
-    /// nearest one may be another.
+    /// Where a particle ends that would move from `from` to `p`, and the wall it meets: on the side it came from, where a step is so
+    /// long that the nearest one may be another.
     #[inline]
-    fn entered(&self, from: DVec3, p: DVec3, dt: f64) -> Option<Contact> {
-        let inside = self.contact(p, 0.0);
+    fn entered(&self, from: DVec3, p: DVec3, dt: f64) -> Option<(DVec3, Contact)> {
+        let inside = self.contact(p, 0.0).map(|c| (p - c.normal * c.distance, c));
         let start = if self.moves() { from + self.velocity_at(self.image(from)) * dt } else { from };
         // Half its thickness deep, the other side is as near.
         let far = if inside.is_some() { 0.5 * self.thickness } else { self.thickness };
@@ -179,22 +179,53 @@ impl Wall {
     }
 
     #[cold]
-    fn came_through(&self, start: DVec3, p: DVec3, inside: Option<Contact>) -> Option<Contact> {
+    fn came_through(
+        &self,
+        start: DVec3,
+        p: DVec3,
+        inside: Option<(DVec3, Contact)>,
+    ) -> Option<(DVec3, Contact)> {
         let Some(before) = self.contact(start, start.distance(p) + self.h) else { return inside };
-        match inside {
-            Some(c) if before.normal.dot(c.normal) >= 0.0 => return inside,
-            None => {
-                // Both by the same number of periods.
-                let moved = self.image(start) - start;
-                if !self.body.is_crossed(self.to_body(start + moved), self.to_body(p + moved)) {
-                    return None;
-                }
-            }
-            _ => {}
+        // What a moving wall has overtaken is before it.
+        let start = start - before.normal * before.distance.min(0.0);
+        let way = self.free_way(start, inside.map_or(p, |i| i.0));
+        if way.is_none() {
+            return inside;
         }
-        // Of the surface it left, the plane it would be before.
-        let distance = before.distance + (p - start).dot(before.normal);
-        if distance < 0.0 { Some(Contact { distance, ..before }) } else { inside }
+        // Before the plane of the surface that it left, if it gets there.
+        let distance = before.distance.max(0.0) + (p - start).dot(before.normal);
+        let slid = p - before.normal * distance;
+        if distance < 0.0 && !self.holds(slid) && self.free_way(start, slid).is_none() {
+            return Some((slid, Contact { distance, ..before }));
+        }
+        // Else no farther than to where the straight way ends.
+        way.map(|end| (end, self.contact(end, self.h).unwrap_or(before)))
+    }
+
+    /// Whether a place is in the wall, by more than roundings are.
+    fn holds(&self, p: DVec3) -> bool {
+        self.contact(p, 0.0).is_some_and(|c| c.distance < -1e-6 * self.h)
+    }
+
+    /// The last place of the way from `start` to `end` before it enters the wall, if it does.
+    fn free_way(&self, start: DVec3, end: DVec3) -> Option<DVec3> {
+        let length = start.distance(end);
+        let at = |t: f64| start + (end - start) * (t / length);
+        let mut free = 0.0;
+        while free < length {
+            let c = self.contact(at(free), length - free)?;
+            // As far as the wall is away; along it in steps that it is thicker than.
+            let mut next = (free + c.distance.max(0.25 * self.thickness)).min(length);
+            if self.holds(at(next)) {
+                for _ in 0..30 {
+                    let middle = 0.5 * (free + next);
+                    if self.holds(at(middle)) { next = middle } else { free = middle }
+                }
+                return Some(at(free));
+            }
+            free = next;
+        }
+        None
     }
 
     fn contact(&self, p: DVec3, reach: f64) -> Option<Contact> {
@@ -525,8 +556,8 @@ impl Walls {
             if matches!(wall.body, Body::Sheet(_)) {
                 continue;
             }
-            if let Some(c) = wall.entered(from, p, dt) {
-                p -= c.normal * c.distance;
+            if let Some((place, c)) = wall.entered(from, p, dt) {
+                p = place;
                 *velocity = self.reflect(*velocity, c.normal, c.velocity, c.slip);
             }
         }

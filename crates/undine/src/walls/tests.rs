@@ -66,6 +66,36 @@ fn shells_and_cups_thinner_than_a_step_hold() {
 }
 
 #[test]
+fn nothing_gets_out_of_round_vessels_however_far_it_would_go() {
+    let ball = "shape = { sphere = { center = [0, 0, 0], radius = 0.42 } }";
+    let tube =
+        "shape = { cylinder = { base = [0, -0.42, 0], axis = [0, 1, 0], radius = 0.42, height = 0.84 } }";
+    let mut state = 5u32;
+    let mut random = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        f64::from(state >> 8) / f64::from(1 << 24) - 0.5
+    };
+    for (shape, thickness) in [(ball, 0.2), (ball, 0.01), (tube, 0.2), (tube, 0.01)] {
+        let vessel = walls(&format!("{{ {shape}, inside = \"hollow\", thickness = {thickness} }}"));
+        let depth = |p: DVec3| {
+            let round = if shape == ball { p.length() } else { p.x.hypot(p.z).max(p.y.abs()) };
+            round - 0.42
+        };
+        for _ in 0..3000 {
+            let from = DVec3::new(random(), random(), random()) * 0.84;
+            // Short ways and long ones.
+            let way = DVec3::new(random(), random(), random()) * 2f64.powf(8.0 * random());
+            if depth(from) < 0.0 {
+                let (end, _) = moved(&vessel, from.to_array(), (from + way).to_array());
+                assert!(depth(end) < 1e-6, "{shape} {thickness}: {from} by {way} to {end}");
+                // What meets no wall is where it would be.
+                assert!(depth(from + way) > 0.0 || end == from + way, "{shape}: {from} by {way} to {end}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_thin_wall_that_overtakes_a_particle_takes_it_along() {
     let mut plate = walls(
         "{ shape = { box = { min = [0, -1, -1], max = [0.01, 1, 1] } }, motion = { translate = { velocity = [8, 0, 0] } } }",

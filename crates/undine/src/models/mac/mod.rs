@@ -57,7 +57,7 @@ use self::solids::Immersed;
 use self::solids::elastic::Elastic;
 use self::tracers::Tracers;
 use self::transfer::{Deposit, Faces};
-use self::viscosity::{Thick, Viscosity, explicit_limit};
+use self::viscosity::{Thick, Viscosity, due, explicit_limit};
 use super::spares::Spares;
 use super::{Around, Birth, Passes, Solver, StepLimit, Trouble};
 use crate::checkpoint::{CheckpointError, CheckpointReader, CheckpointWriter};
@@ -286,9 +286,15 @@ impl Mac {
         self.fluids.iter().map(|f| f.viscosity / f.density).fold(0.0, f64::max)
     }
 
-    fn viscosity(&mut self, cuts: &Cuts, dt: f64) {
+    /// Viscosity during a step of `dt` that ends at `end`; `kick`: from the middle of the last step to that of this one.
+    fn viscosity(&mut self, cuts: &Cuts, kick: f64, dt: f64, end: f64) {
         let thickest = self.thickest();
         if thickest == 0.0 {
+            return;
+        }
+        let limit = explicit_limit(&self.layout, thickest);
+        let dt = if self.viscous_step == ViscousStep::Auto { due(limit, kick, dt, end) } else { kick };
+        if dt == 0.0 {
             return;
         }
         let Mac { layout, liquid, known, u, viscosity, fluids, .. } = self;
@@ -296,7 +302,7 @@ impl Mac {
         let (nu, density) = ((mu / density) as f32, density as f32);
         let thick = Thick { layout, cuts, liquid, known, nu, density };
         let explicit = match self.viscous_step {
-            ViscousStep::Auto => dt <= explicit_limit(layout, thickest),
+            ViscousStep::Auto => dt <= limit,
             ViscousStep::Explicit => true,
             ViscousStep::Implicit => false,
         };
@@ -487,7 +493,7 @@ impl Mac {
             passes.time("coupling", || self.interact(around, kick));
         }
         self.hold_sides();
-        passes.time("viscosity", || self.viscosity(&cuts, kick));
+        passes.time("viscosity", || self.viscosity(&cuts, kick, dt, around.time));
         let evened = passes.time("pressure", || self.project_and_look(&mut cuts, around, kick, dt));
         passes.time("extrapolate", || self.complete(&cuts));
         self.return_remainder(&cuts, around, kick, dt);

@@ -357,7 +357,7 @@ fn refining_the_grid_does_not_change_how_a_ball_rises() {
 #[test]
 fn one_marker_in_eight_makes_a_ball_rise_as_all_do() {
     let dials = |subset: u32| {
-        rise(&format!("spacing = 0.05, markers = 3, coupling = \"markers\", interaction_subset = {subset}"))
+        rise(&format!("spacing = 0.04, markers = 3, coupling = \"markers\", interaction_subset = {subset}"))
     };
     let (all, few) = (dials(1), dials(8));
     assert!(all < 1.0 && (few / all - 1.0).abs() < 0.05, "{few} instead of {all}");
