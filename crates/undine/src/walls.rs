@@ -505,6 +505,17 @@ impl Walls {
         near.min_by(|a, b| a.distance.total_cmp(&b.distance))
     }
 
+    /// How far it is at least to the nearest wall that is not a face of the domain, m, up to `reach`; not above 0 inside of one.
+    pub fn clearance(&self, p: DVec3, reach: f64) -> f64 {
+        let near = self.boxes.touched(p - reach, p + reach).map(|w| &self.walls[w]);
+        near.filter_map(|wall| {
+            let c = wall.contact(p, reach)?;
+            // Sheets are as near on either side.
+            Some(if matches!(wall.body, Body::Sheet(_)) { c.distance.abs() } else { c.distance })
+        })
+        .fold(reach, f64::min)
+    }
+
     /// Whether there are walls beside the faces of the domain.
     pub fn has_bodies(&self) -> bool {
         !self.walls.is_empty()

@@ -14,6 +14,10 @@ use crate::simd::{Lanes, widest};
 use crate::state::particles::{BLOCK, Particles};
 use crate::walls::Walls;
 
+/// How far away walls are looked for that particles need not be held against again until they can have got there, in spacings. Some
+/// thirty steps of a river.
+const SIGHT: f64 = 0.5;
+
 /// What a step does with every particle.
 struct Step<'a> {
     /// s.
@@ -22,6 +26,10 @@ struct Step<'a> {
     period: Option<&'a Period>,
     /// Slower ones that are not beside a body cannot end in one, m²/s².
     hop2: f32,
+    /// How far walls come towards them at most, m.
+    approach: f32,
+    /// How far away walls are looked for, m.
+    sight: f64,
 }
 
 /// A block of particles.
@@ -31,6 +39,8 @@ struct Block<'a> {
     velocity: &'a mut [[f32; 3]],
     acceleration: &'a [[f32; 3]],
     near_wall: &'a [u8],
+    /// No body is nearer than this, m; 0 where that is not known.
+    clear: &'a mut [f32],
     /// Those that lay in one cell, by one past the number of the last of them; and their ways.
     runs: (&'a [Run], &'a mut [Moved]),
     /// Number of its first particle.
@@ -41,13 +51,26 @@ impl Sph {
     /// Kicks, moves and stops particles at walls. Says whether all are still somewhere.
     pub(super) fn advance(&mut self, dt: f64, around: &Around) -> bool {
         // Only while particles are those that were searched.
-        let mut drift = if self.keeps && !self.stale { self.drift.blocks() } else { Vec::new() };
+        let same = self.keeps && !self.stale;
+        if !same || self.cleared != self.searches {
+            self.clear.clear();
+            self.clear.resize(self.particles.len(), 0.0);
+            self.cleared = self.searches;
+        }
+        let mut drift = if same { self.drift.blocks() } else { Vec::new() };
         drift.resize_with(self.particles.len().div_ceil(BLOCK), Default::default);
         let Particles { x, y, z, velocity, acceleration, near_wall, .. } = &mut self.particles;
         // A wall that moves comes nearer by itself.
-        let hop = HOP * self.params.spacing / dt - around.walls.fastest();
-        let hop2 = hop.max(0.0).powi(2) as f32;
-        let step = Step { dt, walls: around.walls, period: self.period.as_ref(), hop2 };
+        let fastest = around.walls.fastest();
+        let hop = HOP * self.params.spacing / dt - fastest;
+        let step = Step {
+            dt,
+            walls: around.walls,
+            period: self.period.as_ref(),
+            hop2: hop.max(0.0).powi(2) as f32,
+            approach: (fastest * dt) as f32,
+            sight: SIGHT * self.params.spacing,
+        };
         let blocks = (
             x.par_chunks_mut(BLOCK),
             y.par_chunks_mut(BLOCK),
@@ -55,11 +78,12 @@ impl Sph {
             velocity.par_chunks_mut(BLOCK),
             acceleration.par_chunks(BLOCK),
             near_wall.par_chunks(BLOCK),
+            self.clear.par_chunks_mut(BLOCK),
             drift,
         );
-        let advance = |(block, (x, y, z, velocity, acceleration, near_wall, runs))| {
-            let at: [&mut [f64]; 3] = [x, y, z];
-            let mut block = Block { at, velocity, acceleration, near_wall, runs, first: block * BLOCK };
+        let advance = |(block, (x, y, z, velocity, acceleration, near_wall, clear, runs))| {
+            let (at, first): ([&mut [f64]; 3], _) = ([x, y, z], block * BLOCK);
+            let mut block = Block { at, velocity, acceleration, near_wall, clear, runs, first };
             let mut all = true;
             step.advance(&mut block, &mut all);
             all
@@ -116,9 +140,15 @@ impl Step<'_> {
             }
         }
         if self.walls.has_bodies() {
-            for ((touch, v), near) in may_touch.iter_mut().zip(&*block.velocity).zip(block.near_wall) {
+            let dt = self.dt as f32 * (1.0 + 1e-5);
+            let seen = block.velocity.iter().zip(block.near_wall).zip(&mut *block.clear);
+            for (touch, ((v, near), clear)) in may_touch.iter_mut().zip(seen) {
                 let speed2 = v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
-                *touch |= u8::from(near & !WALLS != 0 || speed2 > self.hop2) * BODY;
+                let beside = near & !WALLS != 0 || speed2 > self.hop2;
+                // What is not beside one is not looked at, and loses count.
+                *clear = if beside { *clear - speed2.sqrt() * dt - self.approach } else { 0.0 };
+                // What is no number is looked at.
+                *touch |= u8::from(beside && !(*clear > 0.0)) * BODY;
             }
         }
         for (k, touch) in may_touch[..n].iter().enumerate().filter(|(_, touch)| **touch != 0) {
@@ -128,6 +158,9 @@ impl Step<'_> {
             let end = DVec3::new(to[0][k], to[1][k], to[2][k]);
             let p = self.walls.collide(from, end, &mut v, self.dt, touch & BODY != 0);
             (0..3).for_each(|a| to[a][k] = p[a]);
+            if touch & BODY != 0 {
+                block.clear[k] = (0.999 * self.walls.clearance(p, self.sight)) as f32;
+            }
             if v != before {
                 block.velocity[k] = v.as_vec3().to_array();
             }

@@ -87,6 +87,9 @@ pub struct Sph {
     waits: u32,
     /// How often neighbours were searched.
     searches: u64,
+    /// No body is nearer to each particle than this, m, 0 where that is not known; and the search for neighbours since which it holds.
+    clear: Vec<f32>,
+    cleared: u64,
     /// Neighbours are to be searched at the next step, however little has moved.
     stale: bool,
     /// The next step ends at a frame.
@@ -125,6 +128,8 @@ impl Sph {
             drift: Drift::default(),
             waits: 0,
             searches: 0,
+            clear: Vec::new(),
+            cleared: 0,
             stale: true,
             arrives: false,
             params,
