@@ -251,6 +251,58 @@ fn neighbours_kept_over_steps_are_all_there_are() {
 }
 
 #[test]
+fn particles_held_now_and_then_are_where_those_are_that_are_held_at_every_step() {
+    // Onto a ball, past a paddle that turns, into a thin vessel, to the ground.
+    let text = r#"
+        gravity = [0, -9.81, 0]
+        domain = { min = [0, 0, 0], max = [0.6, 1, 0.4], slip = "no-slip" }
+        model = { spacing = 0.025 }
+        [[fluid]]
+        shape = { box = { min = [0.1, 0.5, 0.1], max = [0.4, 0.7, 0.3] } }
+        velocity = [0, -2, 0]
+        [[boundary]]
+        shape = { sphere = { center = [0.25, 0.35, 0.2], radius = 0.1 } }
+        [[boundary]]
+        slip = "no-slip"
+        shape = { box = { min = [0.35, 0.2, 0.1], max = [0.55, 0.23, 0.3] } }
+        motion = { rotate = { axis = [0, 0, 1], center = [0.45, 0.215, 0.2], speed = 6 } }
+        [[boundary]]
+        inside = "hollow"
+        open_top = true
+        thickness = 0.01
+        shape = { box = { min = [0.05, 0.1, 0.1], max = [0.25, 0.25, 0.3] } }"#;
+    let scene = Scene::parse(text, "held.toml", std::path::Path::new("."), &[]).unwrap().scene;
+    let (mut walls, fields) = (crate::walls::Walls::new(&scene), crate::fields::Fields::new(&scene));
+    let (solids, mut passes) = (Default::default(), Passes::default());
+    let fluid = scene.fluids[0].shape.as_ref().unwrap().fill(0.025);
+    let births: Vec<Birth> = fluid
+        .into_iter()
+        .map(|position| Birth { position, velocity: DVec3::new(0.0, -2.0, 0.0), fluid: 0 })
+        .collect();
+    let mut both = [(); 2].map(|()| Sph::new(&scene).unwrap());
+    let around = Around { time: 0.0, walls: &walls, fields: &fields, solids: &solids };
+    for sph in &mut both {
+        sph.insert(&births);
+        sph.refresh(&around, &mut passes);
+    }
+    let (dt, mut skipped) = (2.5e-4, 0);
+    for step in 1..=600 {
+        let time = f64::from(step) * dt;
+        walls.pose(time);
+        let around = Around { time, walls: &walls, fields: &fields, solids: &solids };
+        skipped += both[0].clear.iter().filter(|c| **c > 0.0).count();
+        // What is known of the second is forgotten.
+        both[1].clear.fill(0.0);
+        for sph in &mut both {
+            sph.step(dt, &around, &mut passes).unwrap();
+        }
+        let [a, b] = [0, 1].map(|k: usize| &both[k].particles);
+        assert!(a.x == b.x && a.y == b.y && a.z == b.z && a.velocity == b.velocity, "step {step}");
+    }
+    assert!(skipped > 10_000, "{skipped}");
+}
+
+#[test]
 fn a_mass_given_by_hand_changes_the_density_of_the_lattice_in_its_ratio() {
     let relative = |mass: &str| {
         let text = format!(
