@@ -101,6 +101,22 @@ impl Markers {
         if self.has_weight { self.weight[i] } else { 1.0 }
     }
 
+    /// Deletes a marker; the last one takes its place.
+    pub fn swap_remove(&mut self, i: usize) {
+        // Arrays that the scheme has no use for are empty.
+        fn take<T>(data: &mut Vec<T>, i: usize) {
+            if i < data.len() {
+                data.swap_remove(i);
+            }
+        }
+        take(&mut self.x, i);
+        take(&mut self.velocity, i);
+        take(&mut self.affine, i);
+        take(&mut self.weight, i);
+        take(&mut self.id, i);
+        take(&mut self.fluid, i);
+    }
+
     /// Keeps the markers for which `keep(number)` holds, in their order; returns how many went.
     pub fn retain(&mut self, keep: impl Fn(usize) -> bool) -> usize {
         let n = self.len();

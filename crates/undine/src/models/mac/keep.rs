@@ -145,7 +145,7 @@ impl Mac {
         if let Some(tracers) = &mut self.tracers {
             get_markers(from, &mut tracers.markers, self.fluids.len(), n)?;
             let age = from.get_u32()?;
-            tracers.order.find(&tracers.markers.x, self.layout.n);
+            tracers.look_around(&self.layout);
             tracers.age = age;
             tracers.owed = get_owed(from, cells)?;
         }

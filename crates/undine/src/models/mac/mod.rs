@@ -40,6 +40,7 @@ mod tests;
 pub mod tracers;
 pub mod transfer;
 pub mod viscosity;
+mod watch;
 
 use glam::DVec3;
 use rayon::prelude::*;
@@ -58,6 +59,7 @@ use self::solids::elastic::Elastic;
 use self::tracers::Tracers;
 use self::transfer::{Deposit, Faces};
 use self::viscosity::{Thick, Viscosity, due, explicit_limit};
+use self::watch::Watch;
 use super::spares::Spares;
 use super::{Around, Birth, Passes, Solver, StepLimit, Trouble};
 use crate::checkpoint::{CheckpointError, CheckpointReader, CheckpointWriter};
@@ -194,8 +196,9 @@ impl Mac {
             order: Order::default(),
             tracers: has_weight.then(|| {
                 // Emitters ask what is where, and outflow takes what is there.
-                let emits = !scene.emitters.is_empty();
-                Tracers::new(ratio, emits, !emits && scene.outflows.is_empty())
+                let watch = Watch::new(scene, &layout);
+                let may_wait = !watch.is_on() && scene.outflows.is_empty();
+                Tracers::new(ratio, watch, may_wait)
             }),
             arrives: false,
             stale: true,
@@ -415,7 +418,7 @@ impl Solver for Mac {
     }
 
     fn len(&self) -> usize {
-        self.asked_for().0.len()
+        self.asked_for().len()
     }
 
     fn frame_ahead(&mut self) {

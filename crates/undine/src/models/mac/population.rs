@@ -7,15 +7,12 @@ use super::Mac;
 use super::tracers::condense;
 use crate::models::Birth;
 use crate::scene::Convection;
-use crate::state::markers::{Markers, Order};
+use crate::state::markers::{BLOCK, Markers};
 
 impl Mac {
-    /// The markers that a scene asked for, and their order.
-    pub(super) fn asked_for(&self) -> (&Markers, &Order) {
-        match &self.tracers {
-            Some(tracers) => (&tracers.markers, &tracers.order),
-            None => (&self.markers, &self.order),
-        }
+    /// The markers that a scene asked for.
+    pub(super) fn asked_for(&self) -> &Markers {
+        self.tracers.as_ref().map_or(&self.markers, |t| &t.markers)
     }
 
     /// Adds markers inside the domain; returns how many those are.
@@ -38,7 +35,7 @@ impl Mac {
             tracers.markers.push(x, [0.0; 3], b.fluid as u8);
         }
         // Later ones are put in order when they have moved: until then nobody asks.
-        if first || !tracers.always {
+        if first || !tracers.watch.is_on() {
             tracers.sort(&self.layout);
         }
         let ratio = tracers.ratio;
@@ -96,17 +93,31 @@ impl Mac {
 
     /// Whether a marker is nearer to a place than that, m.
     pub(super) fn is_occupied(&self, place: DVec3, distance: f64) -> bool {
-        let (markers, order) = self.asked_for();
         let layout = &self.layout;
         let x = layout.local(place);
         let reach = DVec3::splat(distance) / DVec3::from(layout.h);
         let (low, high) = ((x - reach).floor(), (x + reach).floor());
+        let (markers, order) = match &self.tracers {
+            Some(tracers) => tracers.watch.found(),
+            None => (&self.markers.x[..], &self.order),
+        };
         if order.start.is_empty() || !low.is_finite() || (high - low).max_element() > 64.0 {
             return false;
         }
         let (at, h) = (x.as_vec3(), DVec3::from(layout.h).as_vec3());
         let (n, nearest) = (Vec3::from(layout.n.map(|n| n as f32)), (distance * distance) as f32);
         let (periodic, wraps) = (BVec3::from_array(layout.periodic), layout.periodic.contains(&true));
+        let is_near = |x: &[f32; 3]| {
+            let mut d = Vec3::from(*x) - at;
+            if wraps {
+                let turns = (d / n).round();
+                d -= Vec3::select(periodic, turns * n, Vec3::ZERO);
+            }
+            (d * h).length_squared() < nearest
+        };
+        if let Some(tracers) = self.tracers.as_ref().filter(|t| !t.watch.sees(low, high)) {
+            return tracers.markers.x.par_iter().with_min_len(BLOCK).any(is_near);
+        }
         let cell = |c: f64, a: usize| {
             let (c, n) = (c as i64, layout.n[a] as i64);
             if layout.periodic[a] { Some(c.rem_euclid(n)) } else { (0..n).contains(&c).then_some(c) }
@@ -117,14 +128,7 @@ impl Mac {
                 span(0).any(|x| {
                     let c = x as usize + layout.n[0] * (y as usize + layout.n[1] * z as usize);
                     let range = order.start[c] as usize..order.start[c + 1] as usize;
-                    order.order[range].iter().any(|i| {
-                        let mut d = Vec3::from(markers.x[*i as usize]) - at;
-                        if wraps {
-                            let turns = (d / n).round();
-                            d -= Vec3::select(periodic, turns * n, Vec3::ZERO);
-                        }
-                        (d * h).length_squared() < nearest
-                    })
+                    order.order[range].iter().any(|i| is_near(&markers[*i as usize]))
                 })
             })
         })
@@ -156,6 +160,14 @@ impl Mac {
     pub(super) fn delete_gone(&mut self) {
         keep_inside(&mut self.markers, self.layout.n);
     }
+}
+
+/// As [`keep_inside`], where the order of markers is of no account: the last ones take the places of those that go.
+pub(super) fn drop_outside(markers: &mut Markers, n: [usize; 3]) {
+    let is_outside = |x: &[f32; 3]| !(0..3).all(|a| x[a] >= 0.0 && x[a] <= n[a] as f32);
+    let places = markers.x.par_iter().with_min_len(BLOCK).enumerate();
+    let gone: Vec<usize> = places.filter(|(_, x)| is_outside(x)).map(|(i, _)| i).collect();
+    gone.into_iter().rev().for_each(|i| markers.swap_remove(i));
 }
 
 /// Deletes markers outside the domain.

@@ -54,7 +54,7 @@ impl Mac {
             }
         };
         let moved = self.caught_up(cuts, around);
-        let markers = moved.as_ref().unwrap_or(self.asked_for().0);
+        let markers = moved.as_ref().unwrap_or(self.asked_for());
         // Half a step of acceleration takes velocities from the middle of the last step to its end.
         let mut gain = self.gain.clone();
         let share = if self.kick > 0.0 { (0.5 * self.last / self.kick) as f32 } else { 0.0 };

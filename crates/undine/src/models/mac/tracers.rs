@@ -19,8 +19,10 @@ use super::lattice::Lattice;
 use super::lattice::wide::Wide;
 use super::lattice::{Plain, Read, beside};
 use super::layout::Layout;
+use super::population::drop_outside;
 use super::solids::shape::{REACH, Shape};
 use super::transfer::velocity_at;
+use super::watch::Watch;
 use crate::models::Birth;
 use crate::models::spares::Spares;
 use crate::state::markers::{BLOCK, Markers, Order};
@@ -44,12 +46,11 @@ const BACK: f32 = 0.2;
 pub struct Tracers {
     /// They.
     pub markers: Markers,
-    /// Their order by cells, as of when it was last found.
-    pub order: Order,
-    /// How far the fastest has gone since, 1/64 cells.
+    order: Order,
+    /// How far the fastest has gone since they were put in order, 1/64 cells.
     pub age: u32,
-    /// Whether the order is to be found after every step.
-    pub always: bool,
+    /// Those where emitters are.
+    pub watch: Watch,
     /// Whether they may be moved later than others.
     pub may_wait: bool,
     /// What they have not gone yet.
@@ -106,10 +107,10 @@ pub struct Sight<'a> {
 }
 
 impl Tracers {
-    /// None yet; `ratio` in a row stand for one that carries. `always` keeps them in order after every step.
-    pub fn new(ratio: usize, always: bool, may_wait: bool) -> Self {
+    /// None yet; `ratio` in a row stand for one that carries.
+    pub fn new(ratio: usize, watch: Watch, may_wait: bool) -> Self {
         let markers = Markers { only_follow: true, ..Markers::default() };
-        Tracers { markers, ratio, always, may_wait, ..Tracers::default() }
+        Tracers { markers, ratio, watch, may_wait, ..Tracers::default() }
     }
 
     /// Moves them with the flow; says whether any left through an open side.
@@ -189,16 +190,25 @@ impl Tracers {
         );
     }
 
-    /// Finds the order again when it is time, or when some `left` through an open side; those go.
+    /// Puts them in order again when it is time. Those that `left` through an open side go.
     pub fn rest(&mut self, layout: &Layout, left: bool) {
-        if left || self.always || self.age >= SORT {
+        if self.age >= SORT {
             self.sort_some(layout, left);
+        } else if left {
+            drop_outside(&mut self.markers, layout.n);
         }
+        self.look_around(layout);
     }
 
     /// Puts them in the order of cells.
     pub fn sort(&mut self, layout: &Layout) {
         self.sort_some(layout, false);
+        self.look_around(layout);
+    }
+
+    /// Finds those where emitters are.
+    pub fn look_around(&mut self, layout: &Layout) {
+        self.watch.find(&self.markers.x, layout.n);
     }
 
     fn sort_some(&mut self, layout: &Layout, only_inside: bool) {
@@ -208,10 +218,6 @@ impl Tracers {
             self.order.find(&self.markers.x, layout.n);
         }
         self.order.apply(&mut self.markers);
-        // They are in order now.
-        if self.always {
-            self.order.order.par_iter_mut().enumerate().with_min_len(4096).for_each(|(i, o)| *o = i as u32);
-        }
         self.age = 0;
     }
 }
