@@ -148,7 +148,7 @@ impl Step<'_> {
                 // What is not beside one is not looked at, and loses count.
                 *clear = if beside { *clear - speed2.sqrt() * dt - self.approach } else { 0.0 };
                 // What is no number is looked at.
-                *touch |= u8::from(beside && !(*clear > 0.0)) * BODY;
+                *touch |= u8::from(beside & (*clear <= 0.0 || clear.is_nan())) * BODY;
             }
         }
         for (k, touch) in may_touch[..n].iter().enumerate().filter(|(_, touch)| **touch != 0) {
