@@ -175,6 +175,10 @@ pub struct BenchArgs {
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub steps: u64,
 
+    /// How often the same steps are timed; the quickest round is shown, and how long the slowest took
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    pub rounds: u64,
+
     /// Numbers of threads, 1 to 1024; a list such as 1,2 gives a row for each [default: all cores]
     #[arg(long, value_name = "LIST", value_delimiter = ',',
           value_parser = clap::value_parser!(u16).range(1..=i64::from(MOST_THREADS)))]

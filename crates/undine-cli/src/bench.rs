@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use serde::Serialize;
+use undine::checkpoint::{CheckpointReader, CheckpointWriter};
 use undine::picture::{Look, Options, View, fluid_volume, render};
 use undine::scene::{Preset, Scene, Volume, builtin};
 use undine::surface;
@@ -201,7 +202,11 @@ struct Row {
     walls: Option<u64>,
     threads: usize,
     steps: u64,
+    /// Of the quickest round.
     ms_per_step: f64,
+    /// Of the slowest round, where there are several: how busy the machine was. Not in JSON, whose keys are fixed.
+    #[serde(skip)]
+    slowest: Option<f64>,
     #[serde(serialize_with = "passes_as_object")]
     passes: Vec<(String, f64)>,
     paper_ms: Option<f64>,
@@ -265,9 +270,9 @@ pub fn bench(args: &BenchArgs) -> Result<()> {
                 let pool = pool.with_context(|| format!("cannot start {threads} threads"))?;
                 let row = pool.install(|| match table {
                     BenchTable::Surface => measure_surface(case, args.steps),
-                    BenchTable::Lee => measure_lee(case, args.steps),
-                    BenchTable::Genevaux => measure_genevaux(case, args.steps),
-                    _ => measure(case, args.steps),
+                    BenchTable::Lee => measure_lee(case, args),
+                    BenchTable::Genevaux => measure_genevaux(case, args),
+                    _ => measure(case, args),
                 });
                 let mut row = row.with_context(|| format!("the scene `{}`", case.name))?;
                 row.walls = row.walls.filter(|_| *table == BenchTable::Bayraktar);
@@ -330,28 +335,45 @@ fn warm(case: &Case) -> Result<(String, World)> {
     Ok((name, world))
 }
 
-fn measure(case: &Case, steps: u64) -> Result<Row> {
+fn measure(case: &Case, args: &BenchArgs) -> Result<Row> {
     let (name, mut world) = warm(case)?;
-    timed_steps(case, name, &mut world, steps)
+    Ok(timed_steps(case, name, &mut world, args)?.0)
 }
 
-/// Times steps of a world.
-fn timed_steps(case: &Case, name: String, world: &mut World, steps: u64) -> Result<Row> {
-    world.clear_passes();
-    let begin = Instant::now();
-    for _ in 0..steps {
+/// Times rounds of the same steps of a world. Of the quickest come the row and the simulated time, s: on a machine with other work to do
+/// the others tell of that.
+fn timed_steps(case: &Case, name: String, world: &mut World, args: &BenchArgs) -> Result<(Row, f64)> {
+    let mut start = CheckpointWriter::in_memory();
+    world.save(&mut start)?;
+    let start = start.finish_bytes()?;
+    let mut best: Option<(Row, f64)> = None;
+    let mut slowest = 0f64;
+    for _ in 0..args.rounds {
+        // The same steps in each.
+        world.load(&mut CheckpointReader::from_bytes(start.clone())?)?;
         world.step()?;
+        world.clear_passes();
+        let (begin, start) = (Instant::now(), world.clock().time);
+        for _ in 0..args.steps {
+            world.step()?;
+        }
+        let seconds = begin.elapsed().as_secs_f64();
+        let row = row(case, name.clone(), world, args.steps, seconds, world.passes().times());
+        slowest = slowest.max(row.ms_per_step);
+        if best.as_ref().is_none_or(|(best, _)| row.ms_per_step < best.ms_per_step) {
+            best = Some((row, world.clock().time - start));
+        }
     }
-    let seconds = begin.elapsed().as_secs_f64();
-    Ok(row(case, name, world, steps, seconds, world.passes().times()))
+    let (mut row, simulated) = best.context("no round to time")?;
+    row.slowest = (args.rounds > 1).then_some(slowest);
+    Ok((row, simulated))
 }
 
 /// Steps, and a picture of the fluid as a volume, field and table included: the best of a few.
-fn measure_lee(case: &Case, steps: u64) -> Result<Row> {
+fn measure_lee(case: &Case, args: &BenchArgs) -> Result<Row> {
     let (name, mut world) = warm(case)?;
-    let start = world.clock().time;
-    let mut row = timed_steps(case, name, &mut world, steps)?;
-    row.per_second = Some(1e-3 * row.ms_per_step * steps as f64 / (world.clock().time - start));
+    let (mut row, simulated) = timed_steps(case, name, &mut world, args)?;
+    row.per_second = Some(1e-3 * row.ms_per_step * args.steps as f64 / simulated);
     let (scene, frame) = (world.scene(), world.frame());
     let look = scene.volume.clone().unwrap_or_else(|| Volume::of_preset(Preset::LeeWater));
     let [width, height] = LEE_SIZE;
@@ -370,9 +392,9 @@ fn measure_lee(case: &Case, steps: u64) -> Result<Row> {
 }
 
 /// Steps, and the bare surface from the paper's smoothed counts on a grid of the markers' spacing: the best of a few.
-fn measure_genevaux(case: &Case, steps: u64) -> Result<Row> {
+fn measure_genevaux(case: &Case, args: &BenchArgs) -> Result<Row> {
     let (name, mut world) = warm(case)?;
-    let mut row = timed_steps(case, name, &mut world, steps)?;
+    let (mut row, _) = timed_steps(case, name, &mut world, args)?;
     let frame = world.frame();
     let own = surface::Options::of_scene(world.scene());
     let plain = surface::Options::plain(surface::Method::MarkerCount);
@@ -396,6 +418,7 @@ fn row(case: &Case, name: String, world: &World, steps: u64, seconds: f64, passe
         threads: rayon::current_num_threads(),
         steps,
         ms_per_step: ms(seconds),
+        slowest: None,
         passes: passes.iter().map(|(name, s)| ((*name).to_owned(), ms(*s))).collect(),
         paper_ms: case.paper_ms,
         surface_ms: None,
@@ -441,6 +464,8 @@ fn for_people(rows: &[Row]) -> String {
     let mut header = ["scene", "particles"].map(String::from).to_vec();
     header.extend(walls.then(|| "walls".into()));
     header.extend(["threads", "ms/step"].map(String::from));
+    let rounds = rows.iter().any(|row| row.slowest.is_some());
+    header.extend(rounds.then(|| "slowest round".into()));
     header.extend(names.iter().map(|name| format!("{name} ms")));
     header.extend(["ns/particle/step", "steps/s", "paper ms", "paper/ours"].map(String::from));
     let surfaces = rows.iter().any(|row| row.surface_ms.is_some());
@@ -456,6 +481,7 @@ fn for_people(rows: &[Row]) -> String {
         let mut cells = vec![row.name.clone(), count(row.particles)];
         cells.extend(walls.then(|| row.walls.map_or("-".into(), count)));
         cells.extend([row.threads.to_string(), format!("{:.3}", row.ms_per_step)]);
+        cells.extend(rounds.then(|| row.slowest.map_or("-".into(), |ms| format!("{ms:.3}"))));
         cells.extend(names.iter().map(|name| format!("{:.3}", pass(name))));
         cells.push(format!("{:.0}", row.ns_per_particle()));
         cells.push(format!("{:.1}", 1e3 / row.ms_per_step));
