@@ -207,19 +207,31 @@ impl Wall {
         self.contact(p, 0.0).is_some_and(|c| c.distance < -1e-6 * self.h)
     }
 
+    /// Whether the way from `a` to `b` meets its surface.
+    fn is_crossed(&self, a: DVec3, b: DVec3) -> bool {
+        // Both by the same number of periods.
+        let moved = self.image(a) - a;
+        self.body.is_crossed(self.to_body(a + moved), self.to_body(b + moved))
+    }
+
     /// The last place of the way from `start` to `end` before it enters the wall, if it does.
     fn free_way(&self, start: DVec3, end: DVec3) -> Option<DVec3> {
         let length = start.distance(end);
         let at = |t: f64| start + (end - start) * (t / length);
+        // As far at once as the wall is away; along it in steps that it is thicker than, or not very many of them.
+        let thick = 0.25 * self.thickness;
+        let least = thick.max(0.01 * self.h);
         let mut free = 0.0;
         while free < length {
             let c = self.contact(at(free), length - free)?;
-            // As far as the wall is away; along it in steps that it is thicker than.
-            let mut next = (free + c.distance.max(0.25 * self.thickness)).min(length);
-            if self.holds(at(next)) {
+            let mut next = (free + c.distance.max(least)).min(length);
+            // A step longer than the wall is thick may lead to beyond it.
+            let (leaps, from) = (thick < least && c.distance < least, at(free));
+            let ends = |t: f64| self.holds(at(t)) || (leaps && self.is_crossed(from, at(t)));
+            if ends(next) {
                 for _ in 0..30 {
                     let middle = 0.5 * (free + next);
-                    if self.holds(at(middle)) { next = middle } else { free = middle }
+                    if ends(middle) { next = middle } else { free = middle }
                 }
                 return Some(at(free));
             }

@@ -74,6 +74,19 @@ impl Body {
         }
     }
 
+    /// Whether the way from `a` to `b` meets its surface.
+    pub(super) fn is_crossed(&self, a: DVec3, b: DVec3) -> bool {
+        match self {
+            Body::Solid(shape) | Body::Sheet(shape) | Body::Shell { shape, .. } => {
+                shape.crossing(a, b).is_some()
+            }
+            // What crosses the inner surface above the rim crosses no wall.
+            Body::Cup { inner, outer } => {
+                inner.crossing(a, b).is_some_and(|hit| outer.contains(a + (b - a) * hit.t))
+            }
+        }
+    }
+
     pub(super) fn bounds(&self) -> Aabb {
         match self {
             // Ground has no bottom: what sank into it must still be pushed up.

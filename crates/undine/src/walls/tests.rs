@@ -75,7 +75,9 @@ fn nothing_gets_out_of_round_vessels_however_far_it_would_go() {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         f64::from(state >> 8) / f64::from(1 << 24) - 0.5
     };
-    for (shape, thickness) in [(ball, 0.2), (ball, 0.01), (tube, 0.2), (tube, 0.01)] {
+    for (shape, thickness) in
+        [(ball, 0.2), (ball, 0.01), (ball, 1e-6), (tube, 0.2), (tube, 0.01), (tube, 1e-6)]
+    {
         let vessel = walls(&format!("{{ {shape}, inside = \"hollow\", thickness = {thickness} }}"));
         let depth = |p: DVec3| {
             let round = if shape == ball { p.length() } else { p.x.hypot(p.z).max(p.y.abs()) };
