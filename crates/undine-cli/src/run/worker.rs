@@ -148,6 +148,19 @@ mod tests {
         });
         drop(worker);
         assert_eq!(*done.lock().unwrap(), 1);
+        // One may be left undone while another is waited for.
+        let worker = Worker::new("test").unwrap();
+        let (go, wait) = channel();
+        let first = done.clone();
+        worker.give(move || {
+            *first.lock().unwrap() = 2;
+            Ok(())
+        });
+        worker.give(move || Ok(wait.recv()?));
+        worker.wait_for_all_but(1).unwrap();
+        assert_eq!(*done.lock().unwrap(), 2);
+        go.send(()).unwrap();
+        worker.wait().unwrap();
         let worker = Worker::new("test").unwrap();
         worker.give(|| panic!("on purpose"));
         assert!(catch_unwind(AssertUnwindSafe(|| worker.wait())).is_err());
