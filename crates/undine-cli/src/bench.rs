@@ -354,9 +354,7 @@ fn timed_steps(case: &Case, name: String, world: &mut World, args: &BenchArgs) -
         world.step()?;
         world.clear_passes();
         let (begin, start) = (Instant::now(), world.clock().time);
-        for _ in 0..args.steps {
-            world.step()?;
-        }
+        world.steps(args.steps)?;
         let seconds = begin.elapsed().as_secs_f64();
         let row = row(case, name.clone(), world, args.steps, seconds, world.passes().times());
         slowest = slowest.max(row.ms_per_step);

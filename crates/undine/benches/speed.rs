@@ -9,29 +9,26 @@ use undine::scene::Scene;
 use undine::world::World;
 
 /// Steps of a round.
-const WINDOW: usize = 3;
+const WINDOW: u64 = 3;
 /// Steps before the first round.
-const WARM_UP: usize = 20;
+const WARM_UP: u64 = 20;
 
 fn main() {
     let args = common::args();
     let what = args.first().map_or("60000", String::as_str);
-    let steps: usize = common::argument(&args, 1, 50);
+    let steps: u64 = common::argument(&args, 1, 50);
     let mut world = match what.parse() {
         Ok(particles) => common::dam_break(particles),
         Err(_) => scene(what, args.get(2..).unwrap_or_default()),
     };
-    let step = |world: &mut World| world.step().expect("the scene does not blow up");
-    for _ in 0..WARM_UP.min(steps) {
-        step(&mut world);
-    }
+    let advance = |world: &mut World, steps: u64| world.steps(steps).expect("the scene does not blow up");
+    advance(&mut world, WARM_UP.min(steps));
     let mut best = common::Best::default();
     for _ in 0..(steps / WINDOW).max(1) {
         world.clear_passes();
         let begin = Instant::now();
-        // As in `World::advance_frame`, the pool stays awake between steps.
-        rayon::scope(|_| (0..WINDOW).for_each(|_| step(&mut world)));
-        best.round(WINDOW, begin.elapsed().as_secs_f64(), world.passes());
+        advance(&mut world, WINDOW);
+        best.round(WINDOW as usize, begin.elapsed().as_secs_f64(), world.passes());
     }
     println!(
         "{} particles, {} threads: {:.3} ms/step, {:.1} ns/particle, dt {:.2e} {}",

@@ -145,8 +145,13 @@ impl World {
 
     /// One step towards the next frame.
     pub fn step(&mut self) -> Result<(), Trouble> {
-        // Inside the pool: from outside, every parallel loop of the step would wake it and wait for it to sleep.
-        rayon::scope(|_| with_one_awake(|| self.one_step()))
+        self.steps(1)
+    }
+
+    /// So many steps, across frames if need be, or up to the first that fails. Quicker than as many calls of [`World::step`]: threads
+    /// do not go to sleep in between.
+    pub fn steps(&mut self, count: u64) -> Result<(), Trouble> {
+        with_one_awake(|| (0..count).try_for_each(|_| self.one_step()))
     }
 
     fn one_step(&mut self) -> Result<(), Trouble> {
@@ -178,10 +183,9 @@ impl World {
     /// As [`World::advance_frame`], with a look at each step.
     pub fn advance_frame_seeing(&mut self, mut see: impl FnMut(&Self) + Send) -> Result<(), Trouble> {
         let frame = self.clock.frame;
-        // In the pool, whose threads stay awake from step to step.
-        rayon::scope(|_| {
+        with_one_awake(|| {
             while self.clock.frame == frame {
-                self.step()?;
+                self.one_step()?;
                 see(self);
             }
             Ok(())
