@@ -142,8 +142,8 @@ impl Seen {
     }
 }
 
-/// Length of a bunch of fours, and of eights, along x, supports.
-const LONGEST: [f32; 2] = [0.5, 0.8];
+/// Length of a bunch of fours, and of eights, along x, supports. (Boundary particles lie a half apart: with 0.5 they came in twos.)
+const LONGEST: [f32; 2] = [1.0, 1.3];
 
 #[inline(always)]
 fn search_fours<L: Lanes>(seen: &mut Seen, wanted: &[bool], grid: &Grid, other: &Work) {
