@@ -212,8 +212,19 @@ impl Order {
     /// Moves positions, numbers, weights and fluids into order; what is not in it goes. Velocities and gradients stay where they are: what reads them once
     /// goes through `order`.
     pub fn apply(&mut self, markers: &mut Markers) {
-        permute(&self.order, &mut markers.x, &mut self.vector);
-        permute(&self.order, &mut markers.id, &mut self.key);
+        let Order { order, vector, key, .. } = self;
+        // Both at once: either alone waits for the other's order.
+        vector.resize(order.len(), [0.0; 3]);
+        key.resize(order.len(), 0);
+        let out = vector.par_chunks_mut(BLOCK).zip(key.par_chunks_mut(BLOCK));
+        out.zip(order.par_chunks(BLOCK)).for_each(|((x, id), from)| {
+            for ((x, id), &i) in x.iter_mut().zip(id).zip(from) {
+                *x = markers.x[i as usize];
+                *id = markers.id[i as usize];
+            }
+        });
+        std::mem::swap(&mut markers.x, vector);
+        std::mem::swap(&mut markers.id, key);
         let first = markers.fluid.first().copied().unwrap_or(0);
         // Of one fluid there is nothing to put in order.
         if markers.fluid.iter().fold(0, |any, fluid| any | (fluid ^ first)) != 0 {

@@ -6,7 +6,7 @@ use super::extrapolate::Known;
 use super::fringe::Fringe;
 use super::layout::Layout;
 use super::liquid::Liquid;
-use super::{Mac, each_plane};
+use super::{Mac, each_plane, rows};
 use crate::scene::Convection;
 
 /// Layers of faces above the surface that gain what the liquid gains.
@@ -50,21 +50,11 @@ impl Mac {
     pub(super) fn complete(&mut self, cuts: &Cuts) {
         let layers = self.layers();
         let Mac { layout, u, before, air, fringe, gain, marked, convection, .. } = self;
-        each_plane(layout, gain, |a, at, gain| {
-            for ((g, u), before) in gain.iter_mut().zip(&u[a][at..]).zip(&before[a][at..]) {
-                *g = u - before;
-            }
-        });
+        each_plane(layout, gain, |a, at, gain| rows::gains(&u[a][at..], &before[a][at..], gain));
         air.above.fill(layout, gain, ABOVE);
         each_plane(layout, u, |a, at, u| {
-            let n = u.len();
-            let (marked, beside, open) =
-                (&marked.0[a][at..][..n], &air.beside.0[a][at..][..n], &cuts.open[a][at..][..n]);
-            let (before, gain) = (&before[a][at..][..n], &gain[a][at..][..n]);
-            for i in 0..n {
-                let flies = marked[i] & !beside[i] & (open[i] > 0.0);
-                u[i] = if flies { before[i] + gain[i] } else { u[i] };
-            }
+            let (marked, beside) = (&marked.0[a][at..], &air.beside.0[a][at..]);
+            rows::fly(marked, beside, &cuts.open[a][at..], [&before[a][at..], &gain[a][at..]], u);
         });
         complete(layout, cuts, fringe, u, layers);
         if *convection == Convection::Flip {

@@ -7,7 +7,7 @@ use super::extrapolate::{Known, pad};
 use super::fringe::Fringe;
 use super::layout::Layout;
 use super::transfer::{Deposit, Faces, sum_property};
-use super::{LEAST_MASS, Mac, each_plane};
+use super::{LEAST_MASS, Mac, each_plane, rows};
 use crate::scene::Convection;
 use crate::state::markers::{Markers, Order};
 
@@ -111,19 +111,11 @@ fn take_velocities(
     fringe: &mut Fringe,
     u: &mut Faces,
 ) {
-    known.find(layout, cuts, |a, first, row| {
-        for (k, face) in row.iter_mut().zip(&faces[a][first..]) {
-            *k = face[1] > LEAST_MASS;
-        }
-    });
+    known.find(layout, cuts, |a, first, row| rows::heavy(&faces[a][first..], LEAST_MASS, row));
     let known = &*known;
     each_plane(layout, u, |a, at, u| {
-        let (faces, known, open) = (&faces[a][at..], &known.0[a][at..], &cuts.open[a][at..]);
-        for (((u, face), known), open) in u.iter_mut().zip(faces).zip(known).zip(open) {
-            let [momentum, mass] = *face;
-            // Closed sides of the domain are known too.
-            *u = if *known & (mass > LEAST_MASS) & (*open > 0.0) { momentum / mass } else { 0.0 };
-        }
+        // Closed sides of the domain are known too.
+        rows::velocities(&faces[a][at..], &known.0[a][at..], &cuts.open[a][at..], LEAST_MASS, u);
     });
     // Faces of wet cells that no marker reached.
     fringe.find(layout, known, 2);

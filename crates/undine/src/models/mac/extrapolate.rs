@@ -2,9 +2,10 @@
 
 use rayon::prelude::*;
 
-use super::cuts::{Behind, Cuts};
+use super::cuts::Cuts;
 use super::layout::Layout;
 use super::liquid::Liquid;
+use super::rows;
 use super::transfer::{Faces, velocity_at};
 
 /// Which faces have a velocity of their own.
@@ -17,19 +18,17 @@ impl Known {
     pub fn find(&mut self, layout: &Layout, cuts: &Cuts, has: impl Fn(usize, usize, &mut [bool]) + Sync) {
         self.0.par_iter_mut().enumerate().for_each(|(a, known)| {
             known.resize(layout.len(), false);
-            let rows = layout.face_rows(a);
+            let size = layout.face_rows(a);
             known.par_chunks_mut(layout.plane()).enumerate().for_each(|(plane, known)| {
                 known.fill(false);
-                if plane == 0 || plane > rows[2] {
+                if plane == 0 || plane > size[2] {
                     return;
                 }
-                for y in 0..rows[1] {
+                for y in 0..size[1] {
                     let first = layout.at([0, y, plane - 1]);
-                    let row = &mut known[first - plane * layout.plane()..][..rows[0]];
+                    let row = &mut known[first - plane * layout.plane()..][..size[0]];
                     has(a, first, row);
-                    for (k, open) in row.iter_mut().zip(&cuts.open[a][first..]) {
-                        *k &= *open > 0.0;
-                    }
+                    rows::keep_open(&cuts.open[a][first..], row);
                 }
             });
             if !layout.periodic[a] {
@@ -46,10 +45,7 @@ impl Known {
     /// Of a row of faces those beside a wet cell.
     #[inline(always)]
     pub fn beside(liquid: &Liquid, layout: &Layout, a: usize, first: usize, row: &mut [bool]) {
-        let (low, high) = (&liquid.wet[first - layout.stride[a]..], &liquid.wet[first..]);
-        for ((k, low), high) in row.iter_mut().zip(low).zip(high) {
-            *k = *low | *high;
-        }
+        rows::beside(&liquid.wet[first - layout.stride[a]..], &liquid.wet[first..], row);
     }
 }
 
@@ -95,9 +91,10 @@ pub fn pad(layout: &Layout, cuts: &Cuts, u: &mut Faces) {
             }
             let (s, n) = (layout.stride[b], layout.n[b]);
             for (pad, inside) in [(0, s), ((n + 1) * s, n * s)] {
-                layout.each_of_layer(b, |i| {
-                    let sticks = cuts.behind[a][pad + i] == Behind::NoSlip;
-                    u[pad + i] = if sticks { -u[inside + i] } else { u[inside + i] };
+                layout.each_run_of_layer(b, |run| {
+                    let to = pad + run.start..pad + run.end;
+                    u.copy_within(inside + run.start..inside + run.end, to.start);
+                    rows::mirror(&cuts.behind[a][to.clone()], &mut u[to]);
                 });
             }
         }

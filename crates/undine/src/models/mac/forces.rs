@@ -3,8 +3,8 @@
 use glam::DVec3;
 use rayon::prelude::*;
 
-use super::Mac;
 use super::transfer::velocity_at;
+use super::{Mac, each_plane, rows};
 use crate::models::Around;
 use crate::scene::Force;
 
@@ -15,14 +15,12 @@ impl Mac {
         self.pull = fields.gravity.length();
         let Mac { layout, u, known, .. } = self;
         if fields.only_gravity() {
-            for a in 0..3 {
+            each_plane(layout, u, |a, at, u| {
                 let kick = (dt * fields.gravity[a]) as f32;
-                u[a].par_iter_mut().zip(&known.0[a]).with_min_len(4096).for_each(|(u, k)| {
-                    if *k {
-                        *u += kick;
-                    }
-                });
-            }
+                if kick != 0.0 {
+                    rows::kick(&known.0[a][at..], kick, u);
+                }
+            });
         } else {
             // A strong brush takes fluid along within a step; its pull must not overshoot.
             let strongest = fields.held.iter().map(|b| b.strength);

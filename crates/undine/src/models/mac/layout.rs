@@ -1,5 +1,7 @@
 //! How the grid lies over the domain, and how its cells and faces are numbered.
 
+use std::ops::Range;
+
 use glam::DVec3;
 
 use super::MacError;
@@ -149,12 +151,17 @@ impl Layout {
 
     /// Calls `visit` with the number, less that of the layer's first, of each cell of a layer across axis `b`.
     pub fn each_of_layer(&self, b: usize, mut visit: impl FnMut(usize)) {
-        // Along x first where that is within the layer: what lies side by side is visited so.
-        let (c, d) = [(1, 2), (0, 2), (0, 1)][b];
-        for k in 0..self.dims[d] {
-            for j in 0..self.dims[c] {
-                visit(j * self.stride[c] + k * self.stride[d]);
-            }
+        self.each_run_of_layer(b, |run| run.for_each(&mut visit));
+    }
+
+    /// As [`Layout::each_of_layer`], with the numbers of cells that lie side by side.
+    pub fn each_run_of_layer(&self, b: usize, mut visit: impl FnMut(Range<usize>)) {
+        let [_, sy, sz] = self.stride;
+        let [nx, ny, nz] = self.dims;
+        match b {
+            0 => (0..ny * nz).for_each(|row| visit(row * sy..row * sy + 1)),
+            1 => (0..nz).for_each(|k| visit(k * sz..k * sz + nx)),
+            _ => visit(0..nx * ny),
         }
     }
 }

@@ -4,9 +4,10 @@ use rayon::prelude::*;
 
 use super::cuts::Cuts;
 use super::layout::Layout;
+use super::rows;
 
 /// Cells with less of their hat in the open than this hold no liquid of their own.
-const LEAST_OPEN: f32 = 0.02;
+pub(super) const LEAST_OPEN: f32 = 0.02;
 
 /// Cells that walls cut and that are fuller than this may be liquid that markers keep off from.
 const THIN: f32 = 0.2;
@@ -74,14 +75,7 @@ impl Liquid {
                     wet.fill(false);
                     continue;
                 }
-                let walls = counts.iter().zip(&cuts.hat[at..]).zip(&cuts.volume[at..]);
-                for (((fill, depth), wet), ((count, open), volume)) in
-                    fill.iter_mut().zip(depth).zip(wet).zip(walls)
-                {
-                    *fill = if *open > LEAST_OPEN { count / (full * open) } else { 0.0 };
-                    *depth = depth_of(*fill);
-                    *wet = (*depth >= 0.0) & (*volume > 0.0);
-                }
+                rows::fill(counts, full, [&cuts.hat[at..], &cuts.volume[at..]], [fill, depth], wet);
             }
         });
         self.dry_padding(layout);
@@ -110,27 +104,39 @@ impl Liquid {
         let [nx, ny, nz] = layout.n;
         let wet = &self.wet;
         let cut = |i: usize| cuts.volume[i] < 1.0;
-        let holes: Vec<usize> = (0..ny * nz)
+        // Whether every way out of a cell leads into liquid, and one does.
+        let is_hole = |i: usize| {
+            (0..3).all(|a| {
+                let s = layout.stride[a];
+                let leads = |face: usize, cell: usize| {
+                    let thin = cut(i) && cut(cell) && self.fill[i] > THIN;
+                    cuts.open[a][face] == 0.0 || wet[cell] || thin
+                };
+                leads(i, i - s) && leads(i + s, i + s)
+            }) && (0..3).any(|a| wet[i - layout.stride[a]] || wet[i + layout.stride[a]])
+        };
+        let holes: Vec<usize> = (0..nz)
             .into_par_iter()
-            .with_min_len(64)
-            .flat_map_iter(|row| {
-                let first = layout.at([0, row % ny, row / ny]);
-                let beside = |at: usize| wet[at..at + nx].contains(&true);
-                let [_, sy, sz] = layout.stride;
-                let near = [first, first - sy, first + sy, first - sz, first + sz].into_iter().any(beside);
-                (first..if near { first + nx } else { first }).filter(|&i| {
-                    !wet[i]
-                        && cuts.volume[i] > 0.0
-                        && (0..3).all(|a| {
-                            let s = layout.stride[a];
-                            let leads = |face: usize, cell: usize| {
-                                let thin = cut(i) && cut(cell) && self.fill[i] > THIN;
-                                cuts.open[a][face] == 0.0 || wet[cell] || thin
-                            };
-                            leads(i, i - s) && leads(i + s, i + s)
-                        })
-                        && (0..3).any(|a| wet[i - layout.stride[a]] || wet[i + layout.stride[a]])
-                })
+            .flat_map_iter(|z| {
+                let (mut holes, mut shut_off) = (Vec::new(), vec![false; nx]);
+                for y in 0..ny {
+                    let first = layout.at([0, y, z]);
+                    let row = |at: usize| &wet[at..at + nx];
+                    let [_, sy, sz] = layout.stride;
+                    let near = [first, first - sy, first + sy, first - sz, first + sz];
+                    if !near.into_iter().any(|at| row(at).contains(&true)) {
+                        continue;
+                    }
+                    let sides = [1, sy].map(|s| [row(first - s), row(first + s)]);
+                    let open =
+                        [(0, 1), (1, sy)].map(|(a, s)| [&cuts.open[a][first..], &cuts.open[a][first + s..]]);
+                    if rows::shut_off(row(first), sides, open, &cuts.volume[first..], &mut shut_off) {
+                        holes.extend(
+                            (0..nx).filter(|x| shut_off[*x] && is_hole(first + x)).map(|x| first + x),
+                        );
+                    }
+                }
+                holes
             })
             .collect();
         for i in holes {

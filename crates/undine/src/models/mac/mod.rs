@@ -62,6 +62,7 @@ use self::viscosity::{Thick, Viscosity, due, explicit_limit};
 use self::watch::Watch;
 use super::spares::Spares;
 use super::{Around, Birth, Passes, Solver, StepLimit, Trouble};
+use crate::awake::with_one_awake;
 use crate::checkpoint::{CheckpointError, CheckpointReader, CheckpointWriter};
 use crate::frame::Frame;
 use crate::scene::{Convection, Coupling, ProbeKind, Scene, ViscousStep};
@@ -426,7 +427,7 @@ impl Solver for Mac {
     }
 
     fn frame(&self, around: &Around) -> Frame {
-        rayon::scope(|_| self.show(around))
+        with_one_awake(|| self.show(around))
     }
 
     fn set_fluid(&mut self, fluid: usize, key: &str, value: f64) -> bool {

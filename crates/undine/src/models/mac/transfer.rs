@@ -12,6 +12,7 @@ use glam::Vec4;
 use rayon::prelude::*;
 
 use super::layout::Layout;
+use super::rows;
 use crate::state::markers::{Markers, Order};
 
 /// Layers of cells that a thread sums at a time. A fixed number, so that sums are the same for any number of threads.
@@ -120,7 +121,8 @@ impl Deposit {
         let blocks = layout.n[2].div_ceil(LAYERS);
         self.blocks.resize_with(blocks, Block::default);
         let cells = layout.n[0] * layout.n[1];
-        self.blocks.par_iter_mut().enumerate().for_each(|(b, block)| {
+        // One by one: they are few, and a thread that has two left makes the other wait.
+        self.blocks.par_iter_mut().enumerate().with_max_len(1).for_each(|(b, block)| {
             let (from, to) = (b * LAYERS, ((b + 1) * LAYERS).min(layout.n[2]));
             block.clear(layout, order, from..to, velocities);
             let range = order.start[from * cells] as usize..order.start[to * cells] as usize;
@@ -146,12 +148,7 @@ impl Deposit {
         let blocks = &*blocks;
         cells.resize(layout.len(), 0.0);
         cells.par_chunks_mut(plane).enumerate().for_each(|(z, out)| {
-            out.fill(0.0);
-            each_part(z, blocks.len(), |b, layer| {
-                let span = blocks[b].span.clone();
-                let part = &blocks[b].cells[layer * plane..][span.clone()];
-                out[span].iter_mut().zip(part).for_each(|(o, p)| *o += p);
-            });
+            gather_layer(z, blocks, |b| &b.cells, out, 0.0, |part, sums| rows::add(part, sums));
         });
         fold(layout, None, cells, |a, b| a + b);
         if !velocities {
@@ -160,15 +157,10 @@ impl Deposit {
         for (a, face) in faces.iter_mut().enumerate() {
             face.resize(layout.len(), [0.0; 2]);
             face.par_chunks_mut(plane).enumerate().for_each(|(z, out)| {
-                out.fill([0.0; 2]);
-                each_part(z, blocks.len(), |b, layer| {
-                    let span = blocks[b].span.clone();
-                    let part = &blocks[b].faces[a][layer * plane..][span.clone()];
-                    out[span].iter_mut().zip(part).for_each(|(o, p)| {
-                        o[0] += p[0];
-                        o[1] += p[1];
-                    });
-                });
+                let add = |part: &[[f32; 2]], sums: &mut [[f32; 2]]| {
+                    rows::add(part.as_flattened(), sums.as_flattened_mut())
+                };
+                gather_layer(z, blocks, |b| &b.faces[a], out, [0.0; 2], add);
             });
             fold(layout, Some(a), face, |a, b| [a[0] + b[0], a[1] + b[1]]);
         }
@@ -176,10 +168,31 @@ impl Deposit {
 }
 
 /// The blocks that have a share in a layer (padded), and which of their layers it is.
-fn each_part(z: usize, blocks: usize, mut visit: impl FnMut(usize, usize)) {
+fn parts(z: usize, blocks: usize) -> impl Iterator<Item = (usize, usize)> {
     let first = z.saturating_sub(LAYERS + 1).div_ceil(LAYERS);
-    for b in first..=(z / LAYERS).min(blocks - 1) {
-        visit(b, z - b * LAYERS);
+    (first..=(z / LAYERS).min(blocks - 1)).map(move |b| (b, z - b * LAYERS))
+}
+
+/// Adds up the shares that blocks have `of` a layer (padded).
+fn gather_layer<T: Copy>(
+    z: usize,
+    blocks: &[Block],
+    of: impl Fn(&Block) -> &[T],
+    out: &mut [T],
+    zero: T,
+    add: impl Fn(&[T], &mut [T]),
+) {
+    for (k, (b, layer)) in parts(z, blocks.len()).enumerate() {
+        let block = &blocks[b];
+        let part = &of(block)[layer * out.len()..][block.span.clone()];
+        if k == 0 {
+            // The first is taken as it is.
+            out[..block.span.start].fill(zero);
+            out[block.span.clone()].copy_from_slice(part);
+            out[block.span.end..].fill(zero);
+        } else {
+            add(part, &mut out[block.span.clone()]);
+        }
     }
 }
 
@@ -375,7 +388,7 @@ pub fn sum_property(
 ) {
     let plane = layout.plane();
     let cells = layout.n[0] * layout.n[1];
-    let parts: Vec<Vec<[f32; 2]>> = (0..layout.n[2].div_ceil(LAYERS))
+    let sums: Vec<Vec<[f32; 2]>> = (0..layout.n[2].div_ceil(LAYERS))
         .into_par_iter()
         .map(|b| {
             let mut nodes = vec![[0.0f32; 2]; (LAYERS + 2) * plane];
@@ -397,12 +410,9 @@ pub fn sum_property(
     out.resize(layout.len(), [0.0; 2]);
     out.par_chunks_mut(plane).enumerate().for_each(|(z, out)| {
         out.fill([0.0; 2]);
-        each_part(z, parts.len(), |b, layer| {
-            out.iter_mut().zip(&parts[b][layer * plane..][..plane]).for_each(|(o, p)| {
-                o[0] += p[0];
-                o[1] += p[1];
-            });
-        });
+        for (b, layer) in parts(z, sums.len()) {
+            rows::add(sums[b][layer * plane..][..plane].as_flattened(), out.as_flattened_mut());
+        }
     });
     fold(layout, None, out, |a, b| [a[0] + b[0], a[1] + b[1]]);
 }
