@@ -29,12 +29,18 @@ impl Block {
     /// `from` has for each face a bit for each of its neighbours.
     fn new(first: usize, from: [u8; BLOCK]) -> Self {
         let [a, b, c, d, e, f, ..] = turned(from);
-        Block {
-            first: first as u32,
-            from: [a, b, c, d, e, f],
-            count: from.map(|from| from.count_ones() as u8),
-        }
+        Block { first: first as u32, from: [a, b, c, d, e, f], count: ones(from) }
     }
+}
+
+/// How many bits are set in each byte.
+fn ones(bytes: [u8; 8]) -> [u8; 8] {
+    const PAIRS: u64 = 0x5555_5555_5555_5555;
+    const FOURS: u64 = 0x3333_3333_3333_3333;
+    let x = u64::from_le_bytes(bytes);
+    let x = x - (x >> 1 & PAIRS);
+    let x = (x & FOURS) + (x >> 2 & FOURS);
+    (x + (x >> 4) & 0x0F0F_0F0F_0F0F_0F0F).to_le_bytes()
 }
 
 /// Bit i of byte k becomes bit k of byte i: blocks of one, two and four bits a side change places across the diagonal.
@@ -255,6 +261,17 @@ mod tests {
             }
             layout.wrap(u);
             layout.wrap(&mut known);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn bits_are_turned_and_counted(bytes in any::<[u8; 8]>()) {
+            let turned = turned(bytes);
+            for (i, k) in (0..64).map(|n| (n % 8, n / 8)) {
+                prop_assert_eq!(turned[i] >> k & 1, bytes[k] >> i & 1);
+            }
+            prop_assert_eq!(ones(bytes), bytes.map(|b| b.count_ones() as u8));
         }
     }
 

@@ -192,14 +192,15 @@ impl Boundary {
     pub fn rates(&self, block: usize, out: &mut Rates, near: &mut [u8]) {
         near.fill(0);
         for set in self.sets() {
+            let walls = &set.rates[block];
             for bunch in set.seen[block].bunches() {
-                let walls = set.rates[block].iter().enumerate().skip(bunch.first).take(bunch.count);
-                for (i, wall) in walls {
-                    out.convergence[i] += wall.convergence;
-                    out.sum[i] += wall.sum;
-                    (0..3).for_each(|a| out.color[a][i] += wall.color[a]);
-                    near[i] |= u8::from(wall.near);
+                let range = bunch.first..bunch.first + bunch.count;
+                pairs::add(&mut out.convergence[range.clone()], &walls.convergence[range.clone()]);
+                pairs::add(&mut out.sum[range.clone()], &walls.sum[range.clone()]);
+                for (color, wall) in out.color.iter_mut().zip(&walls.color) {
+                    pairs::add(&mut color[range.clone()], &wall[range.clone()]);
                 }
+                near[range.clone()].iter_mut().zip(&walls.near[range]).for_each(|(near, wall)| *near |= wall);
             }
         }
     }
@@ -264,7 +265,7 @@ impl Boundary {
                 adhesion::anchor(seen, rates, own, surface, forces, out);
             }
             if !set.adhesion.is_empty() {
-                let sums = (&rates[..], &set.stuck[block][..]);
+                let sums = (rates, &set.stuck[block][..]);
                 self.adhesion.apply(seen, sums, (own.0, own.1, surface), forces, out);
             }
         }

@@ -17,7 +17,7 @@ use glam::Vec3;
 use super::super::force::Forces;
 use super::super::params::Params;
 use super::super::work::{Record, VOLUME};
-use super::pairs::WallRate;
+use super::pairs::WallRates;
 use super::seen::Seen;
 use crate::kernels::{Wide, half_space_sum};
 
@@ -67,13 +67,13 @@ impl Adhesion {
     pub fn apply(
         &self,
         seen: &Seen,
-        (rates, stuck): (&[WallRate], &[Stuck]),
+        (rates, stuck): (&WallRates, &[Stuck]),
         (own, fluid, surface): (&[Record], &[u8], &[[f32; 4]]),
         forces: &Forces,
         out: &mut [[f32; 3]],
     ) {
         let points = seen.bunches().iter().flat_map(|b| b.first..b.first + b.count);
-        for i in points.filter(|i| rates[*i].is_touched()) {
+        for i in points.filter(|i| rates.is_touched(*i)) {
             let f = &forces.fluids[usize::from(fluid[i])];
             let away = Vec3::from(stuck[i].spread);
             let mut force = Vec3::from(stuck[i].hold) * -self.hold;
@@ -84,7 +84,7 @@ impl Adhesion {
                 let wall = away.normalize_or_zero();
                 let outward = n.dot(wall) * wall - n;
                 // Whether the walls around wet (1) or repel (-1): that is the way the sum points, into the fluid or into the wall.
-                let sign = away.dot(Vec3::from(rates[i].color)).signum();
+                let sign = away.dot(Vec3::from(rates.color(i))).signum();
                 force += outward * (self.spread * away.length() * sign);
             }
             let per = f.tension * own[i][VOLUME].abs() * f.per_mass;
@@ -124,7 +124,7 @@ impl Stuck {
 /// the surface. Without it nothing held the rim of a drop against the pressure below it, and the drop jumped off the wall.
 pub fn anchor(
     seen: &Seen,
-    rates: &[WallRate],
+    rates: &WallRates,
     (own, fluid): (&[Record], &[u8]),
     surface: &[[f32; 4]],
     forces: &Forces,
@@ -138,7 +138,7 @@ pub fn anchor(
         let f = &forces.fluids[fluid[i] as usize];
         // Π = |n| - nn/|n|, of both the same.
         let [x, y, z, length] = surface[i];
-        let (n, away) = (Vec3::new(x, y, z), Vec3::from(rates[i].color));
+        let (n, away) = (Vec3::new(x, y, z), Vec3::from(rates.color(i)));
         let pull = (n * n.dot(away) - length * away) * ANCHOR;
         let per = f.stress * own[i][VOLUME].abs() * f.per_mass;
         (0..3).for_each(|a| out[i][a] += pull[a] * per);

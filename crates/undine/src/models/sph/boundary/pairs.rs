@@ -23,24 +23,49 @@ const NEAR: f32 = 0.2;
 /// most 1.2 apart, and 0.65² + 2 × 0.6² is 1.14. Behind an edge they lie deeper: with 1.2 a particle was seen to enter one.
 const NEAREST: f32 = 1.7;
 
-/// What walls add to the sums of the continuity pass: they count as filled with fluid that moves with them.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct WallRate {
+/// What walls add to the sums of the continuity pass for a block of fluid, as parallel arrays: they count as filled with fluid that
+/// moves with them. What is of no bunch that looks for walls is 0.
+#[derive(Clone, Debug, Default)]
+pub struct WallRates {
     /// Σ V g (v_b-v_i)·d.
-    pub convergence: f32,
+    pub convergence: Vec<f32>,
     /// Σ V w d.
-    pub color: [f32; 3],
+    pub color: [Vec<f32>; 3],
     /// Σ V (w³ + c w⁶).
-    pub sum: f32,
-    /// Whether a step may end in a wall.
-    pub near: bool,
+    pub sum: Vec<f32>,
+    /// 1 where a step may end in a wall.
+    pub near: Vec<u8>,
 }
 
-impl WallRate {
-    /// Whether any wall is within the support.
+impl WallRates {
+    /// None, of so many particles.
+    pub fn reset(&mut self, count: usize) {
+        fn zero<T: Clone + Default>(of: &mut Vec<T>, count: usize) {
+            of.clear();
+            of.resize(count, T::default());
+        }
+        let [x, y, z] = &mut self.color;
+        [&mut self.convergence, x, y, z, &mut self.sum].into_iter().for_each(|of| zero(of, count));
+        zero(&mut self.near, count);
+    }
+
+    /// Whether any wall is within the support of a particle.
     #[inline(always)]
-    pub fn is_touched(&self) -> bool {
-        self.sum > 0.0
+    pub fn is_touched(&self, i: usize) -> bool {
+        self.sum[i] > 0.0
+    }
+
+    /// Σ V w d of a particle.
+    pub fn color(&self, i: usize) -> [f32; 3] {
+        self.color.each_ref().map(|color| color[i])
+    }
+}
+
+/// Adds values to as many sums.
+#[inline(always)]
+pub fn add(sums: &mut [f32], values: &[f32]) {
+    for (sum, value) in sums.iter_mut().zip(values) {
+        *sum += value;
     }
 }
 
@@ -55,7 +80,7 @@ pub struct Rates<'a> {
     /// Δ/h.
     pub unit: f32,
     /// The sums.
-    pub out: &'a mut [WallRate],
+    pub out: &'a mut WallRates,
     /// Stickiness of each boundary particle as [`Set::adhesion`] has it, where any sticks, and the sums for that.
     pub adhesion: (&'a [[f32; 2]], &'a mut [Stuck]),
 }
@@ -129,13 +154,14 @@ impl<const STICKS: bool> VisitOctet for Adding<'_, '_, STICKS> {
         }
         let [convergence, x, y, z, sum] = lanes(sums);
         let near = near | near >> OCTET;
-        for (b, rate) in rates.out[points.clone()].iter_mut().enumerate() {
-            rate.near |= near >> b & 1 == 1;
-            rate.convergence += convergence[b];
-            for (color, part) in rate.color.iter_mut().zip([x[b], y[b], z[b]]) {
-                *color += part;
-            }
-            rate.sum += sum[b];
+        let out = &mut *rates.out;
+        add(&mut out.convergence[points.clone()], &convergence);
+        for (color, part) in out.color.iter_mut().zip([&x, &y, &z]) {
+            add(&mut color[points.clone()], part);
+        }
+        add(&mut out.sum[points.clone()], &sum);
+        for (b, is_near) in out.near[points.clone()].iter_mut().enumerate() {
+            *is_near |= (near >> b & 1) as u8;
         }
         if STICKS {
             let [x, y, z, u, v, w] = lanes(stuck);
@@ -163,7 +189,7 @@ fn rates_in<L: Octets>(seen: &Seen, records: &[Record], rates: &mut Rates) {
 /// Accelerations of a block of fluid: pressure or repulsion (`REPEL`), and drag.
 struct Push<'a, const REPEL: bool> {
     own: (&'a [Record], &'a [u8]),
-    rates: &'a [WallRate],
+    rates: &'a WallRates,
     forces: &'a Forces,
     constants: &'a Constants,
     out: &'a mut [[f32; 3]],
@@ -172,7 +198,7 @@ struct Push<'a, const REPEL: bool> {
 /// Adds accelerations: pressure or repulsion, and drag. `rates` are those of [`Rates`] in this step.
 pub fn forces(
     seen: &Seen,
-    rates: &[WallRate],
+    rates: &WallRates,
     records: &[Record],
     own: (&[Record], &[u8]),
     of: (&Forces, &Constants),
@@ -180,7 +206,7 @@ pub fn forces(
 ) {
     widest!(forces_in(
         seen: &Seen,
-        rates: &[WallRate],
+        rates: &WallRates,
         records: &[Record],
         own: (&[Record], &[u8]),
         of: (&Forces, &Constants),
@@ -191,7 +217,7 @@ pub fn forces(
 #[inline(always)]
 fn forces_in<L: Octets>(
     seen: &Seen,
-    rates: &[WallRate],
+    rates: &WallRates,
     records: &[Record],
     own: (&[Record], &[u8]),
     (forces, constants): (&Forces, &Constants),
@@ -216,7 +242,7 @@ impl<const REPEL: bool> VisitOctet for Push<'_, REPEL> {
     // About half of the fluid that looks for walls has none within its support.
     #[inline(always)]
     fn wants(&self, i: usize) -> bool {
-        self.rates[i].is_touched()
+        self.rates.is_touched(i)
     }
 
     #[inline(always)]

@@ -10,7 +10,7 @@ use super::super::drift::FARTHEST;
 use super::super::work::{PRESSURE, Record, VOLUME, Work};
 use super::adhesion::Stuck;
 use super::near::Near;
-use super::pairs::{self, Rates, WallRate};
+use super::pairs::{self, Rates, WallRates};
 use super::seen::Seen;
 use crate::kernels::lattice_sum;
 use crate::models::springs::{SkinPoint, Solids};
@@ -127,7 +127,7 @@ pub struct Set {
     /// By block: which fluid it sees.
     pub wet: Vec<Seen>,
     /// By block of fluid: what it adds to the sums of those that see any.
-    pub rates: Vec<Vec<WallRate>>,
+    pub rates: Vec<WallRates>,
     /// The same for adhesion, where any sticks.
     pub stuck: Vec<Vec<Stuck>>,
 }
@@ -337,7 +337,7 @@ impl Set {
         });
         let count = position[0].len();
         self.seen.resize_with(count.div_ceil(BLOCK), Seen::default);
-        self.rates.resize_with(count.div_ceil(BLOCK), Vec::new);
+        self.rates.resize_with(count.div_ceil(BLOCK), WallRates::default);
         self.stuck.resize_with(count.div_ceil(BLOCK), Vec::new);
         let Set { seen, rates, stuck, near, grid, work, touched, face, adhesion, .. } = self;
         let adhesion = if sticks { &adhesion[..] } else { &[] };
@@ -364,8 +364,7 @@ impl Set {
             if fresh {
                 seen.search_octets(wanted, grid, work);
             }
-            rates.clear();
-            rates.resize(x.len(), WallRate::default());
+            rates.reset(x.len());
             stuck.clear();
             stuck.resize(if adhesion.is_empty() { 0 } else { x.len() }, Stuck::default());
             let (own, adhesion) = (&fluid[range], (adhesion, &mut stuck[..]));
