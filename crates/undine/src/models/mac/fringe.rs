@@ -40,7 +40,7 @@ fn ones(bytes: [u8; 8]) -> [u8; 8] {
     let x = u64::from_le_bytes(bytes);
     let x = x - (x >> 1 & PAIRS);
     let x = (x & FOURS) + (x >> 2 & FOURS);
-    (x + (x >> 4) & 0x0F0F_0F0F_0F0F_0F0F).to_le_bytes()
+    ((x + (x >> 4)) & 0x0F0F_0F0F_0F0F_0F0F).to_le_bytes()
 }
 
 /// Bit i of byte k becomes bit k of byte i: blocks of one, two and four bits a side change places across the diagonal.

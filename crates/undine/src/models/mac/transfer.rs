@@ -148,7 +148,7 @@ impl Deposit {
         let blocks = &*blocks;
         cells.resize(layout.len(), 0.0);
         cells.par_chunks_mut(plane).enumerate().for_each(|(z, out)| {
-            gather_layer(z, blocks, |b| &b.cells, out, 0.0, |part, sums| rows::add(part, sums));
+            gather_layer(z, blocks, |b| &b.cells, out, 0.0, rows::add);
         });
         fold(layout, None, cells, |a, b| a + b);
         if !velocities {
