@@ -188,8 +188,6 @@ impl Session {
 
     /// Writes the state that goes on after the frames so far; it takes its place once all of these are on the disk.
     fn checkpoint(&mut self) -> Result<()> {
-        self.outputs.finish()?;
-        self.csv.sync()?;
         let mut out = CheckpointWriter::create(self.folder.checkpoint_path())?;
         let saved = self
             .identity
@@ -197,6 +195,9 @@ impl Session {
             .and_then(|()| self.history_so_far().save(&mut out))
             .and_then(|()| self.world.save(&mut out));
         saved.map_err(|error| out.error(error))?;
+        // Only now: the last frames are written meanwhile.
+        self.outputs.finish()?;
+        self.csv.sync()?;
         self.outputs.keep(move || Ok(out.finish()?));
         self.saved = Instant::now();
         self.saved_frame = Some(self.world.clock().frame);

@@ -9,6 +9,17 @@ use crate::models::Birth;
 use crate::scene::Convection;
 use crate::state::markers::{BLOCK, Markers};
 
+/// A marker to be added.
+struct Arrival {
+    /// Place, cells.
+    x: [f32; 3],
+    /// Velocity, m/s.
+    velocity: [f32; 3],
+    /// Cells crossed, 1/s.
+    rate: f64,
+    fluid: u8,
+}
+
 impl Mac {
     /// The markers that a scene asked for.
     pub(super) fn asked_for(&self) -> &Markers {
@@ -41,7 +52,7 @@ impl Mac {
         let ratio = tracers.ratio;
         let blocks = self.layout.h[0] / (ratio as f64 * self.spacing);
         for (b, weight) in condense(&self.layout, &inside, ratio, blocks.round().max(1.0)) {
-            self.add_one(&b, weight);
+            self.take(self.arrival(&b), weight);
         }
         self.stale = true;
         inside.len()
@@ -51,10 +62,9 @@ impl Mac {
     fn add_all(&mut self, births: &[Birth]) -> usize {
         let before = self.markers.len();
         self.markers.reserve_exact(if before == 0 { births.len() } else { 0 });
-        for b in births {
-            if let Some(b) = self.held(b) {
-                self.add_one(&b, 1.0);
-            }
+        let inside = births.par_iter().with_min_len(BLOCK).filter_map(|b| Some(self.arrival(&self.held(b)?)));
+        for arrival in inside.collect::<Vec<_>>() {
+            self.take(arrival, 1.0);
         }
         let added = self.markers.len() - before;
         if added > 0 {
@@ -79,15 +89,23 @@ impl Mac {
         inside.then_some(Birth { position, ..*b })
     }
 
-    fn add_one(&mut self, b: &Birth, weight: f32) {
+    /// What is taken of a birth in the domain.
+    fn arrival(&self, b: &Birth) -> Arrival {
         let n = glam::Vec3::from(self.layout.n.map(|n| n as f32));
-        let x = self.layout.local(b.position).as_vec3().clamp(glam::Vec3::ZERO, n).to_array();
-        let velocity = b.velocity.as_vec3().to_array();
-        self.markers.push_weighted(x, velocity, b.fluid as u8, weight);
-        if self.convection == Convection::SemiLagrangian {
-            self.fresh.push_weighted(x, velocity, b.fluid as u8, weight);
+        Arrival {
+            x: self.layout.local(b.position).as_vec3().clamp(glam::Vec3::ZERO, n).to_array(),
+            velocity: b.velocity.as_vec3().to_array(),
+            rate: (b.velocity / DVec3::from(self.layout.h)).abs().max_element(),
+            fluid: b.fluid as u8,
         }
-        let rate = (b.velocity / DVec3::from(self.layout.h)).abs().max_element();
+    }
+
+    fn take(&mut self, arrival: Arrival, weight: f32) {
+        let Arrival { x, velocity, rate, fluid } = arrival;
+        self.markers.push_weighted(x, velocity, fluid, weight);
+        if self.convection == Convection::SemiLagrangian {
+            self.fresh.push_weighted(x, velocity, fluid, weight);
+        }
         self.rate = self.rate.max(rate);
     }
 
