@@ -2,7 +2,7 @@
 """Times a dam break on Undine's grid beside Blender's Mantaflow, on this machine, in one run.
 
     cargo build --release && apt install blender
-    python3 tools/compare_mantaflow.py [--cells 64] [--frames 25] [--rounds 3] [--threads 2] [--json]
+    python3 tools/compare_mantaflow.py [--cells 64] [--frames 25] [--rounds 5] [--threads 2] [--json]
 
 The same tank (2 x 1 x 1 m, CELLS x CELLS/2 x CELLS/2 cells) and column, as many frames of 1/25 s, each program in a process of
 its own, in turns, without a mesh and with one; both write what they compute. Mantaflow's particles are a band along the
@@ -60,7 +60,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cells", type=int, default=64, help="cells along the tank")
     parser.add_argument("--frames", type=int, default=25, help="frames of 1/25 s")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()

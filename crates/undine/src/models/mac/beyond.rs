@@ -34,9 +34,10 @@ impl Air {
     ) {
         self.beside.find(layout, cuts, |a, first, row| Known::beside(liquid, layout, a, first, row));
         self.above.find(layout, &self.beside, ABOVE);
-        known.find(layout, cuts, |a, first, row| {
-            Known::beside(liquid, layout, a, first, row);
-            row.iter_mut().zip(&marked.0[a][first..]).for_each(|(k, marked)| *k |= marked);
+        // Both leave out closed faces and have the sides of the domain.
+        let beside = &self.beside;
+        each_plane(layout, &mut known.0, |a, at, known| {
+            rows::either(&beside.0[a][at..], &marked.0[a][at..], known);
         });
         fringe.find(layout, known, layers);
     }

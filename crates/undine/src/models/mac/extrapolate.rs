@@ -45,7 +45,7 @@ impl Known {
     /// Of a row of faces those beside a wet cell.
     #[inline(always)]
     pub fn beside(liquid: &Liquid, layout: &Layout, a: usize, first: usize, row: &mut [bool]) {
-        rows::beside(&liquid.wet[first - layout.stride[a]..], &liquid.wet[first..], row);
+        rows::either(&liquid.wet[first - layout.stride[a]..], &liquid.wet[first..], row);
     }
 }
 

@@ -201,15 +201,15 @@ fn velocities_in(faces: &[[f32; 2]], known: &[bool], open: &[f32], least: f32, u
     }
 }
 
-/// Which faces are beside a wet cell.
-pub(super) fn beside(low: &[bool], high: &[bool], known: &mut [bool]) {
-    wide!(beside_in(low: &[bool], high: &[bool], known: &mut [bool]))
+/// Which are so by one or the other.
+pub(super) fn either(one: &[bool], other: &[bool], out: &mut [bool]) {
+    wide!(either_in(one: &[bool], other: &[bool], out: &mut [bool]))
 }
 
 #[inline(always)]
-fn beside_in(low: &[bool], high: &[bool], known: &mut [bool]) {
-    for ((known, low), high) in known.iter_mut().zip(low).zip(high) {
-        *known = *low | *high;
+fn either_in(one: &[bool], other: &[bool], out: &mut [bool]) {
+    for ((out, one), other) in out.iter_mut().zip(one).zip(other) {
+        *out = *one | *other;
     }
 }
 
