@@ -568,3 +568,25 @@ fn jitter(seed: u64, index: usize) -> DVec3 {
     };
     DVec3::new(next(), next(), next())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_steps_are_as_many_single_ones() {
+        let text = "domain = { min = [0, 0, 0], max = [1, 1, 1] }\nmodel = { kind = 'mac', spacing = 0.1 }\n\
+                    time = { frame_rate = 50 }\n[[fluid]]\nshape = { box = { min = [0, 0, 0], max = [0.5, 0.8, 1] } }\n";
+        let scene = Scene::parse(text, "t.toml", std::path::Path::new("."), &[]).unwrap().scene;
+        let mut single = World::new(scene.clone()).unwrap();
+        let mut many = World::new(scene).unwrap();
+        many.steps(0).unwrap();
+        assert_eq!(many.clock().steps, 0);
+        (0..5).for_each(|_| single.step().unwrap());
+        many.steps(5).unwrap();
+        assert_eq!(many.clock().steps, 5);
+        assert_eq!((many.clock().frame, many.clock().time), (single.clock().frame, single.clock().time));
+        assert!(many.clock().frame > 0, "they go across frames");
+        assert_eq!(many.frame().particles.position, single.frame().particles.position);
+    }
+}
