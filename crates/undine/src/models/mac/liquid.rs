@@ -176,6 +176,50 @@ impl Liquid {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scene::Scene;
+    use crate::walls::Walls;
+
+    #[test]
+    fn holes_are_those_found_cell_by_cell() {
+        let text = "domain = { min = [0, 0, 0], max = [17, 9, 8], periodic = [false, false, true] }\n\
+                    model = { kind = 'mac', spacing = 1 }\n[[fluid]]\nshape = { box = { min = [0, 0, 0], max = [1, 1, 1] } }\n\
+                    [[boundary]]\nshape = { sphere = { center = [8.3, 4.2, 3.9], radius = 2.4 } }\n";
+        let scene = Scene::parse(text, "t.toml", std::path::Path::new("."), &[]).unwrap().scene;
+        let layout = Layout::new(&scene).unwrap();
+        let cuts = Cuts::new(&layout, &Walls::new(&scene));
+        let mut state = 5u32;
+        let mut random = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) as f32 / (1 << 24) as f32
+        };
+        let mut liquid = Liquid {
+            fill: (0..layout.len()).map(|_| random()).collect(),
+            depth: vec![-1.0; layout.len()],
+            wet: (0..layout.len()).map(|_| random() < 0.8).collect(),
+            ..Liquid::default()
+        };
+        liquid.dry_padding(&layout);
+        let before = liquid.clone();
+        liquid.close_holes(&layout, &cuts);
+        let (mut whole, mut cut) = (0, 0);
+        for c in 0..17 * 9 * 8 {
+            let i = layout.at([c % 17, c / 17 % 9, c / (17 * 9)]);
+            let is_cut = |i: usize| cuts.volume[i] < 1.0;
+            let mut is_shut = true;
+            for (a, s) in layout.stride.into_iter().enumerate() {
+                for (face, next) in [(i, i - s), (i + s, i + s)] {
+                    let thin = is_cut(i) && is_cut(next) && before.fill[i] > THIN;
+                    is_shut &= cuts.open[a][face] == 0.0 || before.wet[next] || thin;
+                }
+            }
+            let beside = layout.stride.iter().any(|s| before.wet[i - s] || before.wet[i + s]);
+            let is_hole = !before.wet[i] && cuts.volume[i] > 0.0 && is_shut && beside;
+            assert_eq!(liquid.wet[i], before.wet[i] || is_hole, "{c}");
+            (whole, cut) =
+                (whole + usize::from(is_hole && !is_cut(i)), cut + usize::from(is_hole && is_cut(i)));
+        }
+        assert!(whole > 10 && cut > 1, "{whole} and {cut}");
+    }
 
     #[test]
     fn depth_under_a_flat_surface_is_exact() {
