@@ -47,6 +47,24 @@ struct Block<'a> {
     first: usize,
 }
 
+/// What became of particles.
+#[derive(Clone, Copy, Debug, Default)]
+struct Met {
+    /// Whether any is nowhere.
+    lost: bool,
+    /// How far walls moved any from where it would have gone, m at most.
+    jump: f64,
+    /// And by how much they changed its velocity, m/s at most.
+    knock: f64,
+}
+
+impl Met {
+    /// Both together.
+    fn and(self, o: Self) -> Self {
+        Met { lost: self.lost || o.lost, jump: self.jump.max(o.jump), knock: self.knock.max(o.knock) }
+    }
+}
+
 impl Sph {
     /// Kicks, moves and stops particles at walls. Says whether all are still somewhere.
     pub(super) fn advance(&mut self, dt: f64, around: &Around) -> bool {
@@ -84,23 +102,28 @@ impl Sph {
         let advance = |(block, (x, y, z, velocity, acceleration, near_wall, clear, runs))| {
             let (at, first): ([&mut [f64]; 3], _) = ([x, y, z], block * BLOCK);
             let mut block = Block { at, velocity, acceleration, near_wall, clear, runs, first };
-            let mut all = true;
-            step.advance(&mut block, &mut all);
-            all
+            let mut met = Met::default();
+            step.advance(&mut block, &mut met);
+            met
         };
-        blocks.into_par_iter().enumerate().with_max_len(2).map(advance).reduce(|| true, |a, b| a && b)
+        let blocks = blocks.into_par_iter().enumerate().with_max_len(2);
+        let met = blocks.map(advance).reduce(Met::default, Met::and);
+        let change = 0.5 * (self.dt + dt) * f64::from(self.extremes.acceleration2).sqrt();
+        self.outlook.pass(dt, change, (met.jump, met.knock));
+        self.dt = dt;
+        !met.lost
     }
 }
 
 impl Step<'_> {
-    /// Advances a block; `somewhere` becomes false if any is nowhere then. Chooses the instruction set.
-    fn advance(&self, block: &mut Block, somewhere: &mut bool) {
+    /// Advances a block. Chooses the instruction set.
+    fn advance(&self, block: &mut Block, met: &mut Met) {
         let step = self;
-        widest!(Step::advance_in(step: &Step, block: &mut Block, somewhere: &mut bool));
+        widest!(Step::advance_in(step: &Step, block: &mut Block, met: &mut Met));
     }
 
     #[inline(always)]
-    fn advance_in<L: Lanes>(&self, block: &mut Block, somewhere: &mut bool) {
+    fn advance_in<L: Lanes>(&self, block: &mut Block, met: &mut Met) {
         let n = block.velocity.len();
         let half = (0.5 * self.dt) as f32;
         let kicks = block.velocity.as_flattened_mut().iter_mut().zip(block.acceleration.as_flattened());
@@ -111,7 +134,7 @@ impl Step<'_> {
                 *to = from + f64::from(v[a]) * self.dt;
             }
         }
-        self.collide(block, &mut to);
+        self.collide(block, &mut to, met);
         self.note::<L>(block, &to);
         if let Some(period) = self.period {
             let [x, y, z] = &mut to;
@@ -121,13 +144,13 @@ impl Step<'_> {
         }
         for (at, to) in block.at.iter_mut().zip(&to) {
             at.copy_from_slice(&to[..n]);
-            *somewhere &= to[..n].iter().fold(true, |all, v| all & (v * 0.0 == 0.0));
+            met.lost |= !to[..n].iter().fold(true, |all, v| all & (v * 0.0 == 0.0));
         }
     }
 
     /// Stops those that would end in a wall.
     #[inline(always)]
-    fn collide(&self, block: &mut Block, to: &mut [[f64; BLOCK]; 3]) {
+    fn collide(&self, block: &mut Block, to: &mut [[f64; BLOCK]; 3], met: &mut Met) {
         const FACE: u8 = 1;
         const BODY: u8 = 2;
         let n = block.velocity.len();
@@ -158,6 +181,8 @@ impl Step<'_> {
             let end = DVec3::new(to[0][k], to[1][k], to[2][k]);
             let p = self.walls.collide(from, end, &mut v, self.dt, touch & BODY != 0);
             (0..3).for_each(|a| to[a][k] = p[a]);
+            met.jump = met.jump.max(p.distance(end));
+            met.knock = met.knock.max(v.distance(before));
             if touch & BODY != 0 {
                 block.clear[k] = (0.999 * self.walls.clearance(p, self.sight)) as f32;
             }

@@ -27,6 +27,7 @@ use self::set::{Origin, Owner, Set};
 use super::continuity::Rates;
 use super::crowd::Crowd;
 use super::force::Forces;
+use super::outlook::{Look, Scope};
 use super::params::Params;
 use super::work::{PRESSURE, Work};
 use crate::checkpoint::{CheckpointError, CheckpointReader, CheckpointWriter};
@@ -180,25 +181,27 @@ impl Boundary {
 
     /// Sums what the density pass wants of those that the fluid sees. Who sees whom is searched where neighbours are to be `fresh`,
     /// after [`Boundary::pose`]; else those found before serve on, and what moves was made to follow.
-    pub fn find(&mut self, particles: &Particles, work: &Work, fresh: bool) {
+    pub fn find(&mut self, particles: &Particles, work: &Work, fresh: bool, look: Look) {
         let unit = self.constants.unit;
         let sticks = self.kind != WallKind::LennardJones;
         for set in self.sets_mut() {
-            set.find(particles.position(), &work.records, unit, fresh, sticks);
+            set.find(particles.position(), &work.records, unit, fresh, sticks, look);
         }
     }
 
     /// Adds what boundary particles add to the sums of a block of fluid; `near` says where a step may end in a wall.
-    pub fn rates(&self, block: usize, out: &mut Rates, near: &mut [u8]) {
+    pub fn rates(&self, block: usize, out: &mut Rates, near: &mut [u8], scope: Scope) {
         near.fill(0);
         for set in self.sets() {
             let walls = &set.rates[block];
             for bunch in set.seen[block].bunches() {
                 let range = bunch.first..bunch.first + bunch.count;
                 pairs::add(&mut out.convergence[range.clone()], &walls.convergence[range.clone()]);
-                pairs::add(&mut out.sum[range.clone()], &walls.sum[range.clone()]);
-                for (color, wall) in out.color.iter_mut().zip(&walls.color) {
-                    pairs::add(&mut color[range.clone()], &wall[range.clone()]);
+                if scope != Scope::Quick {
+                    pairs::add(&mut out.sum[range.clone()], &walls.sum[range.clone()]);
+                    for (color, wall) in out.color.iter_mut().zip(&walls.color) {
+                        pairs::add(&mut color[range.clone()], &wall[range.clone()]);
+                    }
                 }
                 near[range.clone()].iter_mut().zip(&walls.near[range]).for_each(|(near, wall)| *near |= wall);
             }
@@ -255,9 +258,9 @@ impl Boundary {
             let own = (&work.records[first..], &fluid[first..]);
             let seen = &set.seen[block];
             let rates = &set.rates[block];
-            pairs::forces(seen, rates, &set.work.records, own, (forces, &self.constants), out);
+            pairs::forces(seen, &set.work.records, own, (forces, &self.constants), out);
             // The packing of the starting fluid knows no surface.
-            if work.surface.is_empty() || self.kind == WallKind::LennardJones {
+            if work.surface.is_empty() || self.kind == WallKind::LennardJones || !forces.has_tension() {
                 continue;
             }
             let surface = &work.surface[first..];

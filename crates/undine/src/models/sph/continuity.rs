@@ -14,7 +14,8 @@ use rayon::prelude::*;
 
 use super::boundary::Boundary;
 use super::crowd::{MOST as CROWD, Near, Shared};
-use super::octet::{Exact, Neighbor, Numbers, OCTET, Octet};
+use super::octet::{Exact, Neighbor, Numbers, OCTET, Octet, mark_far};
+use super::outlook::{self, Look, Scope};
 use super::params::Params;
 use super::wall_kernels::WallKernels;
 use super::work::{MANY, Record, VOLUME, Work};
@@ -61,8 +62,14 @@ pub struct Continuity {
     sum: f32,
     /// Share of the way to the summed density in this step.
     pull: f32,
+    /// What is summed.
+    scope: Scope,
+    /// 2/h of the time for which a survey looks ahead, s/m.
+    ahead: f32,
     /// Whether [`Totals`] are wanted.
     counts: bool,
+    /// Whether surfaces are to be marked in the records, because they pull.
+    marks: bool,
 }
 
 /// Sums of one particle.
@@ -135,8 +142,13 @@ impl Totals {
 }
 
 impl Continuity {
-    /// Constants for a step of `dt`, s.
+    /// Constants for a step of `dt`, s, that looks at all neighbours as they are now.
     pub fn new(p: &Params, gravity: DVec3, dt: f64) -> Self {
+        Self::within(p, gravity, dt, Look::NOW, dt)
+    }
+
+    /// Constants for a step of `dt`, s. Where sums are taken, densities are pulled towards them for the time `since` the last such, s.
+    pub fn within(p: &Params, gravity: DVec3, dt: f64, look: Look, since: f64) -> Self {
         let slope = p.slope();
         let bulk = p.fluids.iter().map(|f| f.stiffness * f.density).fold(0.0, f64::max);
         let heaviest = p.fluids.iter().map(|f| f.density).fold(0.0, f64::max);
@@ -149,9 +161,12 @@ impl Continuity {
             color: ((p.spacing / p.h).powi(3) * 4.0 * Wide::FACTOR) as f32,
             sum: (1.0 / lattice_sum(1.0, p.h / p.spacing, |_, r| sum_term((r * p.spacing / p.h).powi(2))))
                 as f32,
-            pull: (PULL * dt * p.sound() / p.spacing) as f32,
+            pull: (PULL * since * p.sound() / p.spacing) as f32,
+            scope: look.scope,
+            ahead: (2.0 * look.span / p.h) as f32,
             // Whether fluid is enclosed is told before the first step.
             counts: p.enclosed || dt == 0.0,
+            marks: p.fluids.iter().any(|f| f.tension > 0.0),
         }
     }
 
@@ -213,7 +228,7 @@ impl Continuity {
                     found.keep(searched);
                 }
                 self.pairs(work, first, sums, found.look(), (!many).then_some(exact));
-                boundary.rates(block, sums, near);
+                boundary.rates(block, sums, near, self.scope);
                 self.add_walls(sums, at, &velocity[range], near, (around.walls, walls));
                 self.settle(sums, density, compression, surface, totals);
             },
@@ -221,7 +236,7 @@ impl Continuity {
         work.records.par_chunks_mut(8 * BLOCK).enumerate().for_each(|(block, records)| {
             for (k, r) in records.iter_mut().enumerate() {
                 let i = 8 * BLOCK * block + k;
-                r[VOLUME] = if surface[i][3] > 0.0 { -1.0 } else { 1.0 } / density[i];
+                r[VOLUME] = if self.marks && surface[i][3] > 0.0 { -1.0 } else { 1.0 } / density[i];
             }
         });
         (work.surface, work.compression, work.found, work.totals) = (surface, compression, found, totals);
@@ -280,6 +295,14 @@ impl Continuity {
         surface: &mut [[f32; 4]],
         totals: &mut Totals,
     ) {
+        if self.scope == Scope::Quick {
+            for (k, density) in density.iter_mut().enumerate() {
+                let (rho, rate) = self.advanced(*density, sums, k);
+                *density = rho.clamp(LEAST, MOST);
+                compression[k] = self.compression(*density, rate);
+            }
+            return;
+        }
         let n = density.len();
         let [x, y, z] = sums.color.each_ref().map(|color| &color[..n]);
         // |∇c|² h²
@@ -288,15 +311,14 @@ impl Continuity {
         for (k, square) in square.iter_mut().enumerate() {
             *square = (x[k] * x[k] + y[k] * y[k] + z[k] * z[k]) * (self.color * self.color);
         }
-        let (convergence, diffusion, sum) = (&sums.convergence[..n], &sums.diffusion[..n], &sums.sum[..n]);
+        let sum = &sums.sum[..n];
         let compression = &mut compression[..n];
         for (k, density) in density.iter_mut().enumerate() {
-            let rate = *density * self.rate * convergence[k];
-            let rho = *density + self.dt * (rate + self.diffusion * diffusion[k]);
+            let (rho, rate) = self.advanced(*density, sums, k);
             let pull = if square[k] > SURFACE * SURFACE { 0.0 } else { self.pull };
             let rho = rho + pull * (self.sum * sum[k] - rho);
             *density = rho.clamp(LEAST, MOST);
-            compression[k] = *density - 1.0 + (self.bulk * rate).clamp(-0.05, 0.05);
+            compression[k] = self.compression(*density, rate);
         }
         surface.fill([0.0; 4]);
         for (k, square) in square.iter().enumerate().filter(|(_, square)| **square > SURFACE * SURFACE) {
@@ -314,13 +336,26 @@ impl Continuity {
         }
     }
 
+    /// A density carried on by flow and diffusion, and the rate of the flow, 1/s.
+    #[inline(always)]
+    fn advanced(&self, density: f32, sums: &Rates, k: usize) -> (f32, f32) {
+        let rate = density * self.rate * sums.convergence[k];
+        (density + self.dt * (rate + self.diffusion * sums.diffusion[k]), rate)
+    }
+
+    /// What the pressure is to see of a density that changes at this rate.
+    #[inline(always)]
+    fn compression(&self, density: f32, rate: f32) -> f32 {
+        density - 1.0 + (self.bulk * rate).clamp(-0.05, 0.05)
+    }
+
     /// What the sums of a particle say of its place: ∇c h, pointing to where there is more, and relative density.
     pub fn neighborhood(&self, sums: &Rate) -> (DVec3, f32) {
         (glam::Vec3::from(sums.color).as_dvec3() * f64::from(-self.color), self.sum * sums.sum)
     }
 
-    /// Sums over the neighbours, found before, of the particles from `first` on; which of them are so near that they count goes to
-    /// `exact`. Chooses the instruction set.
+    /// Sums over the neighbours, found before, of the particles from `first` on. A survey tells `exact` which of them may count, other
+    /// scopes take it from there, if it is kept. Chooses the instruction set.
     pub fn pairs(&self, work: &Work, first: usize, out: &mut Rates, found: Near, exact: Option<&mut Exact>) {
         let c = self;
         widest!(Continuity::pairs_in(
@@ -341,12 +376,30 @@ impl Continuity {
         first: usize,
         out: &mut Rates,
         found: Near,
+        exact: Option<&mut Exact>,
+    ) {
+        let down = self.hydrostatic[0] == 0.0 && self.hydrostatic[2] == 0.0;
+        match (self.scope == Scope::Quick, down) {
+            (false, false) => self.pairs_of::<L, false, true>(work, first, out, found, exact),
+            (false, true) => self.pairs_of::<L, true, true>(work, first, out, found, exact),
+            (true, false) => self.pairs_of::<L, false, false>(work, first, out, found, exact),
+            (true, true) => self.pairs_of::<L, true, false>(work, first, out, found, exact),
+        }
+    }
+
+    #[inline(always)]
+    fn pairs_of<L: Octets, const DOWN: bool, const SLOW: bool>(
+        &self,
+        work: &Work,
+        first: usize,
+        out: &mut Rates,
+        found: Near,
         mut exact: Option<&mut Exact>,
     ) {
-        if let Some(exact) = &mut exact {
+        let survey = self.scope == Scope::Survey;
+        if let Some(exact) = exact.as_deref_mut().filter(|_| survey) {
             exact.clear();
         }
-        let down = self.hydrostatic[0] == 0.0 && self.hydrostatic[2] == 0.0;
         let (mut numbers, mut far) = (Numbers::default(), [0; CROWD + 16]);
         let (mut i, mut k) = (first, 0);
         while k < found.batches() {
@@ -355,15 +408,20 @@ impl Continuity {
             let mut sums = [L::splat(0.0); 6];
             loop {
                 let batch = found.batch(k);
-                numbers.take::<L>(found, k);
-                let (neighbors, shift) = (numbers.all(), batch.shift);
-                if down {
-                    self.add::<L, true>(&mut sums, &own, neighbors, &work.records, shift, &mut far);
-                } else {
-                    self.add::<L, false>(&mut sums, &own, neighbors, &work.records, shift, &mut far);
-                }
-                if let Some(exact) = &mut exact {
-                    exact.take::<L>(&numbers, &far);
+                let at = (&work.records[..], batch.shift);
+                match &mut exact {
+                    Some(exact) if !survey => {
+                        self.add::<L, DOWN, SLOW, false>(&mut sums, &own, exact.batch(k), at, &mut far);
+                    }
+                    Some(exact) => {
+                        numbers.take::<L>(found, k);
+                        self.add::<L, DOWN, SLOW, true>(&mut sums, &own, numbers.all(), at, &mut far);
+                        exact.take::<L>(&numbers, &far);
+                    }
+                    None => {
+                        numbers.take::<L>(found, k);
+                        self.add::<L, DOWN, SLOW, false>(&mut sums, &own, numbers.all(), at, &mut far);
+                    }
                 }
                 k += 1;
                 if batch.last {
@@ -375,43 +433,43 @@ impl Continuity {
             let at = i - first;
             store(convergence, -1.0, at, &mut out.convergence);
             store(diffusion, -1.0, at, &mut out.diffusion);
-            store(sum, 0.5, at, &mut out.sum);
-            for (of, to) in [x, y, z].into_iter().zip(&mut out.color) {
-                store(of, -1.0, at, to);
+            if SLOW {
+                store(sum, 0.5, at, &mut out.sum);
+                for (of, to) in [x, y, z].into_iter().zip(&mut out.color) {
+                    store(of, -1.0, at, to);
+                }
             }
             i += n;
         }
     }
 
-    /// Adds the neighbours of particles, seen from a periodic image; gravity may be
-    /// along y alone (`DOWN`). Says in `far` of each for whom it is beyond the support.
+    /// Adds the neighbours of particles, seen from a periodic image; gravity may be along y alone (`DOWN`), and what changes slowly
+    /// (`SLOW`) left out. Says in `far` of each for whom it stays beyond the support, where it is to be a `SURVEY`.
     #[inline(always)]
-    fn add<L: Octets, const DOWN: bool>(
+    fn add<L: Octets, const DOWN: bool, const SLOW: bool, const SURVEY: bool>(
         &self,
         sums: &mut [L; 6],
         own: &Octet<L>,
         neighbors: &[u32],
-        records: &[Record],
-        shift: [f32; 3],
+        (records, shift): (&[Record], [f32; 3]),
         far: &mut [u8; CROWD + 16],
     ) {
         let q = own.image(shift);
         let h = [L::splat(self.hydrostatic[0]), L::splat(self.hydrostatic[1]), L::splat(self.hydrostatic[2])];
         let one = L::splat(black_box(1.0));
         let core = L::splat(black_box((2.0 * Cored::CORE) as f32));
+        let look = (L::splat(self.ahead), L::splat(outlook::BEYOND));
         let spread = L::spread();
         // What does not change. More than there are registers for.
-        let fixed = (Octet { at: q, ..*own }, h, one, core);
+        let fixed = (Octet { at: q, ..*own }, h, one, core, look);
         let mut all = *sums;
         assert!(neighbors.len() <= CROWD);
         let mut k = 0;
         while k < neighbors.len() {
             reread(&raw const fixed);
-            let (own, h, one, core) = &fixed;
+            let (own, h, one, core, look) = &fixed;
             // SAFETY: these are numbers of particles.
             let neighbor = unsafe { Neighbor::find((records, neighbors), k, &own.at, *one, spread) };
-            neighbor.mark_far(&mut far[k..k + L::AT_ONCE]);
-            k += L::AT_ONCE;
             let Neighbor { record: r, d, w, .. } = neighbor;
             let volume = r.lanes(VOLUME);
             let w2 = w.mul(w);
@@ -421,6 +479,10 @@ impl Continuity {
             let g = w2.mul(volume).mul(cored);
             let dv = own.against(r);
             let opening = dv[2].mul_add(d[2], dv[1].mul_add(d[1], dv[0].mul(d[0])));
+            if SURVEY {
+                mark_far(neighbor.within, opening, *look, &mut far[k..k + L::AT_ONCE]);
+            }
+            k += L::AT_ONCE;
             // ρ_i - ρ_j = V_j - V_i to first order around rest, less the hydrostatic difference.
             let mut apart = h[1].mul_add(d[1], volume.sub(own.volume));
             if !DOWN {
@@ -428,12 +490,14 @@ impl Continuity {
             }
             all[0] = opening.mul_add(g, all[0]);
             all[1] = apart.mul_add(g, all[1]);
-            // Twice w³ + c w⁶.
-            all[5] = w3.mul_add(cored, w3.add(all[5]));
-            let c = w.mul(volume);
-            all[2] = d[0].mul_add(c, all[2]);
-            all[3] = d[1].mul_add(c, all[3]);
-            all[4] = d[2].mul_add(c, all[4]);
+            if SLOW {
+                // Twice w³ + c w⁶.
+                all[5] = w3.mul_add(cored, w3.add(all[5]));
+                let c = w.mul(volume);
+                all[2] = d[0].mul_add(c, all[2]);
+                all[3] = d[1].mul_add(c, all[3]);
+                all[4] = d[2].mul_add(c, all[4]);
+            }
         }
         *sums = all;
     }

@@ -160,6 +160,11 @@ impl Forces {
         }
     }
 
+    /// Whether surfaces pull.
+    pub fn has_tension(&self) -> bool {
+        self.tension != NONE
+    }
+
     /// Pressure alone.
     pub fn bare(p: &Params) -> Self {
         let mut bare = p.clone();

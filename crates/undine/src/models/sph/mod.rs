@@ -24,6 +24,7 @@ pub mod implicit;
 pub mod naive;
 pub mod normals;
 pub mod octet;
+mod outlook;
 mod packing;
 pub mod params;
 pub mod pressure;
@@ -40,6 +41,7 @@ use self::continuity::Continuity;
 use self::drift::Drift;
 use self::force::{Extremes, Forces};
 use self::implicit::Implicit;
+use self::outlook::{Outlook, Scope};
 use self::params::Params;
 use self::pressure::{PressureStep, StateEquation};
 use self::wall_kernels::WallKernels;
@@ -61,7 +63,7 @@ const HOP: f64 = 0.15;
 
 /// How much farther than the support neighbours are searched, × h: they serve until two can have come nearer by that, and what is
 /// beyond the support adds nothing.
-const SKIN: f64 = 0.1;
+const SKIN: f64 = 0.15;
 
 /// Steps after which fluid in outflows is deleted.
 const PATIENCE: u32 = 4;
@@ -83,10 +85,17 @@ pub struct Sph {
     /// Whether neighbours found serve for more than a step.
     keeps: bool,
     drift: Drift,
+    /// Of the last survey of neighbours.
+    outlook: Outlook,
+    /// Time in which densities were not pulled towards their sums, s.
+    unpulled: f64,
+    /// The last step, s.
+    dt: f64,
     /// Steps since fluid in outflows was deleted.
     waits: u32,
-    /// How often neighbours were searched.
+    /// How often neighbours were searched, and how often those found were surveyed.
     searches: u64,
+    surveys: u64,
     /// No body is nearer to each particle than this, m, 0 where that is not known; and the search for neighbours since which it holds.
     clear: Vec<f32>,
     cleared: u64,
@@ -126,8 +135,12 @@ impl Sph {
             period,
             keeps,
             drift: Drift::default(),
+            outlook: Outlook::default(),
+            unpulled: 0.0,
+            dt: 0.0,
             waits: 0,
             searches: 0,
+            surveys: 0,
             clear: Vec::new(),
             cleared: 0,
             stale: true,
@@ -184,7 +197,12 @@ impl Sph {
                 }
             }
         });
-        passes.time("walls", || self.boundary.find(&self.particles, &self.work, fresh));
+        let look = Outlook::look(self.scope(fresh), dt);
+        if look.scope == Scope::Survey {
+            self.surveys += 1;
+            self.outlook = Outlook::new(look, self.ahead(dt));
+        }
+        passes.time("walls", || self.boundary.find(&self.particles, &self.work, fresh, look));
         passes.time("density", || match self.params.kernels {
             Kernels::Mueller => {
                 density::density(
@@ -197,7 +215,9 @@ impl Sph {
                 );
             }
             Kernels::Conservative => {
-                let c = Continuity::new(&self.params, around.fields.gravity, dt);
+                let since = self.unpulled + dt;
+                let c = Continuity::within(&self.params, around.fields.gravity, dt, look, since);
+                self.unpulled = if look.is_quick() { since } else { 0.0 };
                 let walls = (&self.walls, &self.boundary);
                 let grid = fresh.then_some(&self.grid);
                 c.apply(&mut self.work, grid, &mut self.particles, around, walls);
@@ -215,6 +235,27 @@ impl Sph {
             let least = self.forces.least;
             self.boundary.answer(&self.work, &self.grid, &self.particles.fluid, gravity, dt, least);
         });
+    }
+
+    /// How much of the densities is to be summed.
+    fn scope(&self, fresh: bool) -> Scope {
+        // Where particles are moved by more than their velocities, these tell too little.
+        let moved = self.params.enclosed || self.params.implicit;
+        if fresh || moved || !self.outlook.serves(self.params.h) {
+            Scope::Survey
+        } else if self.forces.has_tension() {
+            Scope::All
+        } else {
+            Scope::Quick
+        }
+    }
+
+    /// How far velocities that forces see are ahead of those that particles moved with, m/s at most.
+    fn ahead(&self, dt: f64) -> f64 {
+        match self.params.integrator {
+            Integrator::LeapFrog => 0.0,
+            Integrator::VelocityVerlet => 0.5 * dt * f64::from(self.extremes.acceleration2).sqrt(),
+        }
     }
 
     fn forces(&mut self, around: &Around, half: f32) {
@@ -394,7 +435,7 @@ impl Solver for Sph {
     }
 
     fn diagnostics(&self) -> Vec<(&'static str, f64)> {
-        vec![("searches", self.searches as f64)]
+        vec![("searches", self.searches as f64), ("surveys", self.surveys as f64)]
     }
 
     fn set_fluid(&mut self, fluid: usize, key: &str, value: f64) -> bool {
@@ -455,6 +496,7 @@ impl Solver for Sph {
         // The grid and working copy as the last step left them: what was saved at a frame is sorted.
         self.particles.sort_all(&mut self.grid, self.period.as_ref());
         self.stale = true;
+        (self.outlook, self.unpulled) = (Outlook::default(), 0.0);
         self.work.fill(&self.particles, &self.grid, true);
         self.extremes = Extremes { speed2, acceleration2, fastest: 0 };
         Ok(())

@@ -157,8 +157,8 @@ pub struct Neighbor<'a, L: Octets> {
     pub d: [L; 3],
     /// 1 - s², or 0 beyond the support.
     pub w: L,
-    /// Bits of the lanes that are beyond it.
-    pub far: u32,
+    /// 1 - s².
+    pub within: L,
 }
 
 impl<'a, L: Octets> Neighbor<'a, L> {
@@ -178,15 +178,20 @@ impl<'a, L: Octets> Neighbor<'a, L> {
         let record = unsafe { Records::<L>::of(records, neighbors, k, spread) };
         let d = [record.lanes(0).sub(q[0]), record.lanes(1).sub(q[1]), record.lanes(2).sub(q[2])];
         let w = d[2].neg_mul_add(d[2], d[1].neg_mul_add(d[1], d[0].neg_mul_add(d[0], one)));
-        Neighbor { record, d, w: w.max(L::splat(0.0)), far: w.signs() }
+        Neighbor { record, d, w: w.max(L::splat(0.0)), within: w }
     }
+}
 
-    /// Writes bits for each: of the particles beyond whose support it is.
-    #[inline(always)]
-    pub fn mark_far(&self, far: &mut [u8]) {
-        for (half, far) in far.iter_mut().enumerate() {
-            *far = (self.far >> (OCTET * half)) as u8;
-        }
+/// Writes bits for each neighbour: of the particles beyond whose support it is and stays, if `opening` stays what it is, the
+/// velocity against theirs times the way to it, m/s. `within` is 1 - s²; `ahead` the time, × 2/h, and `beyond` how much less than 0 it is to
+/// be then.
+#[inline(always)]
+pub fn mark_far<L: Octets>(within: L, opening: L, (ahead, beyond): (L, L), far: &mut [u8]) {
+    // s² falls by no more than at first: |d + v t|² ≥ d² + 2 t v·d.
+    let within = opening.min(L::splat(0.0)).neg_mul_add(ahead, within);
+    let bits = within.below(beyond);
+    for (half, far) in far.iter_mut().enumerate() {
+        *far = (bits >> (OCTET * half)) as u8;
     }
 }
 

@@ -12,6 +12,7 @@ use super::Sph;
 use super::continuity::{Continuity, Rates, SURFACE};
 use super::crowd::Shared;
 use super::force::Forces;
+use super::outlook::{Look, Scope};
 
 use super::wall_kernels::WallAction;
 use super::work::PRESSURE;
@@ -49,7 +50,7 @@ impl Sph {
         self.stale = true;
         self.work.fill(&self.particles, &self.grid, true);
         self.boundary.pose(around);
-        self.boundary.find(&self.particles, &self.work, true);
+        self.boundary.find(&self.particles, &self.work, true, Look::NOW);
         self.boundary.press();
         // The stress of surfaces, of the step before.
         self.work.surface.clear();
@@ -74,7 +75,7 @@ impl Sph {
                 let mut found = Shared::default();
                 found.search_octets(work, grid, first, first + x.len());
                 c.pairs(work, first, &mut sums, found.look(), None);
-                boundary.rates(block, &mut sums, &mut [0; BLOCK][..x.len()]);
+                boundary.rates(block, &mut sums, &mut [0; BLOCK][..x.len()], Scope::Survey);
             }
             let mut pushes = [[0.0; 3]; BLOCK];
             let pushes = &mut pushes[..x.len()];

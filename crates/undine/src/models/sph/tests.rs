@@ -204,7 +204,14 @@ fn forces_are_the_same_from_the_neighbours_that_the_density_pass_found() {
 
 #[test]
 fn neighbours_kept_over_steps_are_all_there_are() {
+    // With tension all sums are taken in every step, without it those that change slowly are not.
+    neighbours_are_kept(4.0);
+    neighbours_are_kept(0.0);
+}
+
+fn neighbours_are_kept(tension: f64) {
     let (scene, mut sph) = jumble_in("", "conservative", "stress", 1);
+    assert!(sph.set_fluid(0, "surface_tension", tension));
     let (mut walls, fields) = (crate::walls::Walls::new(&scene), crate::fields::Fields::new(&scene));
     let solids = Default::default();
     let dt = 2e-4;
@@ -223,13 +230,14 @@ fn neighbours_kept_over_steps_are_all_there_are() {
         let mut seen = 0;
         for block in 0..work.len().div_ceil(BLOCK) {
             let found = work.found.get(block).unwrap();
-            let mut kept: Vec<usize> = Vec::new();
+            let (mut kept, mut exact): (Vec<usize>, Vec<usize>) = Default::default();
             for (k, batch, bunch) in found.bunches(block * BLOCK) {
                 kept.extend(found.near(k));
+                exact.extend(work.exact[block].batch(k).iter().map(|j| *j as usize));
                 if !batch.last {
                     continue;
                 }
-                let kept = std::mem::take(&mut kept);
+                let (kept, exact) = (std::mem::take(&mut kept), std::mem::take(&mut exact));
                 let mut once = kept.clone();
                 once.sort_unstable();
                 once.dedup();
@@ -238,6 +246,7 @@ fn neighbours_kept_over_steps_are_all_there_are() {
                 for i in bunch {
                     for j in (0..work.len()).filter(|&j| near(i, j)) {
                         assert!(kept.contains(&j), "step {step}: {j} beside {i}");
+                        assert!(exact.contains(&j), "step {step}: {j} passed by beside {i}");
                     }
                 }
             }
@@ -248,6 +257,7 @@ fn neighbours_kept_over_steps_are_all_there_are() {
     let frame = sph.frame(&Around { time: 0.0, walls: &walls, fields: &fields, solids: &solids });
     assert!(frame.particles.vector("normal").unwrap().iter().any(|n| *n != [0.0; 3]));
     assert!(sph.searches > 2 && sph.searches < steps as u64 / 2, "{} searches", sph.searches);
+    assert!(sph.surveys > sph.searches && sph.surveys < steps as u64 * 2 / 3, "{} surveys", sph.surveys);
 }
 
 #[test]

@@ -52,6 +52,7 @@ pub fn extrapolate(
     let Set {
         position,
         touched,
+        awake,
         busy,
         face,
         velocity,
@@ -64,6 +65,7 @@ pub fn extrapolate(
         ..
     } = set;
     let gravity = gravity.as_vec3();
+    let evolves = constants.kind == WallKind::EvolvedDensity;
     let n = touched.len();
     busy.resize(n.div_ceil(BLOCK), true);
     wet.resize_with(n.div_ceil(BLOCK), Seen::default);
@@ -91,8 +93,17 @@ pub fn extrapolate(
         if *fresh {
             seen.search(&wanted[..records.len()], grid, work);
         }
-        sum(seen, work, crowd, (fluid, constants), heavy, &mut means);
+        if !evolves {
+            // No fluid sees the others now; but what evolves does so without.
+            for (w, awake) in wanted.iter_mut().zip(&awake[range]) {
+                *w &= awake.load(Ordering::Relaxed);
+            }
+        }
+        sum(seen, work, crowd, (fluid, constants), heavy, (&wanted, &mut means));
         for (k, r) in records.iter_mut().enumerate() {
+            if !evolves && !wanted[k] {
+                continue;
+            }
             let (m, j) = (&means[k], first + k);
             if m.weight <= 1e-20 {
                 r[PRESSURE] = 0.0;
@@ -130,6 +141,8 @@ struct Sum<'a, const MANY: bool, const EVOLVES: bool> {
     density: &'a [f32],
     /// Rest density of each.
     heavy: &'a mut More<1>,
+    /// Which boundary particles count.
+    wanted: &'a [bool; BLOCK],
     out: &'a mut [Means],
 }
 
@@ -139,7 +152,7 @@ fn sum(
     crowd: &mut Crowd,
     of: (&[u8], &Constants),
     heavy: &mut More<1>,
-    out: &mut [Means],
+    out: (&[bool; BLOCK], &mut [Means]),
 ) {
     widest!(sum_in(
         seen: &Seen,
@@ -147,7 +160,7 @@ fn sum(
         crowd: &mut Crowd,
         of: (&[u8], &Constants),
         heavy: &mut More<1>,
-        out: &mut [Means],
+        out: (&[bool; BLOCK], &mut [Means]),
     ));
 }
 
@@ -158,21 +171,32 @@ fn sum_in<L: Lanes>(
     crowd: &mut Crowd,
     (fluid, constants): (&[u8], &Constants),
     heavy: &mut More<1>,
-    out: &mut [Means],
+    (wanted, out): (&[bool; BLOCK], &mut [Means]),
 ) {
     let (density, records) = (&constants.density[..], &work.records);
     match (density.len() > 1, constants.kind == WallKind::EvolvedDensity) {
         (false, false) => {
-            seen.each::<L, _>(records, crowd, &mut Sum::<false, false> { fluid, density, heavy, out });
+            seen.each::<L, _>(
+                records,
+                crowd,
+                &mut Sum::<false, false> { fluid, density, heavy, wanted, out },
+            );
         }
         (true, false) => {
-            seen.each::<L, _>(records, crowd, &mut Sum::<true, false> { fluid, density, heavy, out });
+            seen.each::<L, _>(records, crowd, &mut Sum::<true, false> { fluid, density, heavy, wanted, out });
         }
-        (_, true) => seen.each::<L, _>(records, crowd, &mut Sum::<true, true> { fluid, density, heavy, out }),
+        (_, true) => {
+            seen.each::<L, _>(records, crowd, &mut Sum::<true, true> { fluid, density, heavy, wanted, out })
+        }
     }
 }
 
 impl<const MANY: bool, const EVOLVES: bool> Visit for Sum<'_, MANY, EVOLVES> {
+    #[inline(always)]
+    fn wants(&self, i: usize) -> bool {
+        self.wanted[i]
+    }
+
     fn arrive(&mut self, crowd: &Crowd) {
         if MANY {
             self.heavy.pick(crowd, |j| [self.density[usize::from(self.fluid[j])]]);

@@ -4,9 +4,10 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::super::continuity::core_gradient;
-use super::super::crowd::Crowd;
+use super::super::crowd::{Crowd, MOST};
 use super::super::force::Forces;
-use super::super::octet::{OCTET, Octet, Records, Together, lanes};
+use super::super::octet::{OCTET, Octet, Records, Together, lanes, mark_far};
+use super::super::outlook::{BEYOND, Scope};
 use super::super::work::{PRESSURE, Record, VOLUME};
 use super::Constants;
 use super::adhesion::Stuck;
@@ -38,15 +39,18 @@ pub struct WallRates {
 }
 
 impl WallRates {
-    /// None, of so many particles.
-    pub fn reset(&mut self, count: usize) {
+    /// None, of so many particles; what is slow stays as it is in a `quick` step.
+    pub fn reset(&mut self, count: usize, quick: bool) {
         fn zero<T: Clone + Default>(of: &mut Vec<T>, count: usize) {
             of.clear();
             of.resize(count, T::default());
         }
-        let [x, y, z] = &mut self.color;
-        [&mut self.convergence, x, y, z, &mut self.sum].into_iter().for_each(|of| zero(of, count));
+        zero(&mut self.convergence, count);
         zero(&mut self.near, count);
+        if !quick {
+            self.color.iter_mut().for_each(|of| zero(of, count));
+            zero(&mut self.sum, count);
+        }
     }
 
     /// Whether any wall is within the support of a particle.
@@ -75,6 +79,10 @@ pub struct Rates<'a> {
     pub face: &'a [[f32; 4]],
     /// Where those that fluid sees are to be marked.
     pub touched: Option<&'a [AtomicBool]>,
+    /// And those that may come within its support soon, in a survey.
+    pub awake: &'a [AtomicBool],
+    /// 2/h of the time for which a survey looks ahead, s/m.
+    pub ahead: f32,
     /// The block of fluid.
     pub own: &'a [Record],
     /// Δ/h.
@@ -101,21 +109,32 @@ impl Rates<'_> {
 
 /// Adds up [`Rates`], where fluid `STICKS` to walls all that adhesion needs as well: in a pass of its own that took longer than the
 /// other forces of walls.
-struct Adding<'r, 'a, const STICKS: bool>(&'r mut Rates<'a>);
+/// Where it is not `SLOW`, only what changes within a step is added up; a `SURVEY` tells which boundary particles are far.
+struct Adding<'r, 'a, const STICKS: bool, const SLOW: bool, const SURVEY: bool>(&'r mut Rates<'a>);
 
-impl<const STICKS: bool> VisitOctet for Adding<'_, '_, STICKS> {
+impl<const STICKS: bool, const SLOW: bool, const SURVEY: bool> VisitOctet
+    for Adding<'_, '_, STICKS, SLOW, SURVEY>
+{
     #[inline(always)]
-    fn visit<L: Octets>(&mut self, points: Range<usize>, p: [L; 3], neighbors: &[u32], records: &[Record]) {
+    fn visit<L: Octets>(
+        &mut self,
+        points: Range<usize>,
+        p: [L; 3],
+        neighbors: &[u32],
+        records: &[Record],
+        far: &mut [u8; MOST + 16],
+    ) {
         let rates = &mut *self.0;
         assert!(rates.face.len() == records.len());
         assert!(!STICKS || rates.adhesion.0.len() == records.len());
         if let Some(touched) = rates.touched {
-            neighbors.iter().for_each(|j| touched[*j as usize].store(true, Ordering::Relaxed));
+            mark(touched, neighbors);
         }
         let close = L::splat(NEAREST * rates.unit * rates.unit);
         let (zero, one) = (L::splat(0.0), L::splat(1.0));
         let v = Octet::<L>::new(&rates.own[points.clone()]).velocity;
         let spread = L::spread();
+        let look = (L::splat(rates.ahead), L::splat(BEYOND));
         let mut sums = [zero; 5];
         let mut stuck = [zero; 6];
         let mut near = 0;
@@ -125,7 +144,8 @@ impl<const STICKS: bool> VisitOctet for Adding<'_, '_, STICKS> {
             let d: [L; 3] = [p[0].sub(r.lanes(0)), p[1].sub(r.lanes(1)), p[2].sub(r.lanes(2))];
             let volume = r.lanes(VOLUME).abs();
             let r2 = d[2].mul_add(d[2], d[1].mul_add(d[1], d[0].mul(d[0])));
-            let w = one.sub(r2).max(zero);
+            let within = one.sub(r2);
+            let w = within.max(zero);
             let closer = r2.below(close) & !near;
             if closer != 0 {
                 near |= closer & rates.near(neighbors, k, d);
@@ -133,14 +153,20 @@ impl<const STICKS: bool> VisitOctet for Adding<'_, '_, STICKS> {
             let w2 = w.mul(w);
             let dv: [L; 3] = [r.lanes(4).sub(v[0]), r.lanes(5).sub(v[1]), r.lanes(6).sub(v[2])];
             let closing = dv[2].mul_add(d[2], dv[1].mul_add(d[1], dv[0].mul(d[0])));
+            if SURVEY {
+                // Here the way is from the wall to the fluid.
+                mark_far(within, zero.sub(closing), look, &mut far[k..k + L::AT_ONCE]);
+            }
             sums[0] = closing.mul_add(core_gradient(w, w2, w2.mul(volume)), sums[0]);
             let c = w.mul(volume);
-            for a in 0..3 {
-                sums[1 + a] = d[a].mul_add(c, sums[1 + a]);
+            if SLOW {
+                for a in 0..3 {
+                    sums[1 + a] = d[a].mul_add(c, sums[1 + a]);
+                }
+                let w3 = w2.mul(w);
+                let term = w3.mul(w3).mul_add(L::splat(Cored::CORE as f32), w3);
+                sums[4] = term.mul_add(volume, sums[4]);
             }
-            let w3 = w2.mul(w);
-            let term = w3.mul(w3).mul_add(L::splat(Cored::CORE as f32), w3);
-            sums[4] = term.mul_add(volume, sums[4]);
             if STICKS {
                 // SAFETY: there is one of each boundary particle.
                 let sticky = unsafe { Together::of::<L>(rates.adhesion.0, neighbors, k, &[0.0; 2]) };
@@ -156,10 +182,12 @@ impl<const STICKS: bool> VisitOctet for Adding<'_, '_, STICKS> {
         let near = near | near >> OCTET;
         let out = &mut *rates.out;
         add(&mut out.convergence[points.clone()], &convergence);
-        for (color, part) in out.color.iter_mut().zip([&x, &y, &z]) {
-            add(&mut color[points.clone()], part);
+        if SLOW {
+            for (color, part) in out.color.iter_mut().zip([&x, &y, &z]) {
+                add(&mut color[points.clone()], part);
+            }
+            add(&mut out.sum[points.clone()], &sum);
         }
-        add(&mut out.sum[points.clone()], &sum);
         for (b, is_near) in out.near[points.clone()].iter_mut().enumerate() {
             *is_near |= (near >> b & 1) as u8;
         }
@@ -170,35 +198,45 @@ impl<const STICKS: bool> VisitOctet for Adding<'_, '_, STICKS> {
             }
         }
     }
+
+    #[inline(always)]
+    fn keep(&mut self, neighbors: &[u32]) {
+        mark(self.0.awake, neighbors);
+    }
+}
+
+fn mark(flags: &[AtomicBool], numbers: &[u32]) {
+    numbers.iter().for_each(|j| flags[*j as usize].store(true, Ordering::Relaxed));
 }
 
 /// Sums over the boundary particles around a block of fluid.
-pub fn rates(seen: &Seen, records: &[Record], rates: &mut Rates) {
-    widest!(rates_in(seen: &Seen, records: &[Record], rates: &mut Rates));
+pub fn rates(seen: &mut Seen, records: &[Record], rates: &mut Rates, scope: Scope) {
+    widest!(rates_in(seen: &mut Seen, records: &[Record], rates: &mut Rates, scope: Scope));
 }
 
 #[inline(always)]
-fn rates_in<L: Octets>(seen: &Seen, records: &[Record], rates: &mut Rates) {
-    if rates.adhesion.0.is_empty() {
-        seen.octets::<L, _>(records, &mut Adding::<false>(rates));
-    } else {
-        seen.octets::<L, _>(records, &mut Adding::<true>(rates));
+fn rates_in<L: Octets>(seen: &mut Seen, records: &[Record], rates: &mut Rates, scope: Scope) {
+    match (scope, rates.adhesion.0.is_empty()) {
+        (Scope::Survey, true) => seen.survey::<L, _>(records, &mut Adding::<false, true, true>(rates)),
+        (Scope::Survey, false) => seen.survey::<L, _>(records, &mut Adding::<true, true, true>(rates)),
+        (Scope::All, true) => seen.octets::<L, _>(records, &mut Adding::<false, true, false>(rates)),
+        (Scope::All, false) => seen.octets::<L, _>(records, &mut Adding::<true, true, false>(rates)),
+        // What adheres has tension, and then no step is quick.
+        (Scope::Quick, _) => seen.octets::<L, _>(records, &mut Adding::<false, false, false>(rates)),
     }
 }
 
 /// Accelerations of a block of fluid: pressure or repulsion (`REPEL`), and drag.
 struct Push<'a, const REPEL: bool> {
     own: (&'a [Record], &'a [u8]),
-    rates: &'a WallRates,
     forces: &'a Forces,
     constants: &'a Constants,
     out: &'a mut [[f32; 3]],
 }
 
-/// Adds accelerations: pressure or repulsion, and drag. `rates` are those of [`Rates`] in this step.
+/// Adds accelerations: pressure or repulsion, and drag.
 pub fn forces(
     seen: &Seen,
-    rates: &WallRates,
     records: &[Record],
     own: (&[Record], &[u8]),
     of: (&Forces, &Constants),
@@ -206,7 +244,6 @@ pub fn forces(
 ) {
     widest!(forces_in(
         seen: &Seen,
-        rates: &WallRates,
         records: &[Record],
         own: (&[Record], &[u8]),
         of: (&Forces, &Constants),
@@ -217,16 +254,15 @@ pub fn forces(
 #[inline(always)]
 fn forces_in<L: Octets>(
     seen: &Seen,
-    rates: &WallRates,
     records: &[Record],
     own: (&[Record], &[u8]),
     (forces, constants): (&Forces, &Constants),
     out: &mut [[f32; 3]],
 ) {
     if constants.kind == WallKind::LennardJones {
-        seen.octets::<L, _>(records, &mut Push::<true> { own, rates, forces, constants, out });
+        seen.octets::<L, _>(records, &mut Push::<true> { own, forces, constants, out });
     } else {
-        seen.octets::<L, _>(records, &mut Push::<false> { own, rates, forces, constants, out });
+        seen.octets::<L, _>(records, &mut Push::<false> { own, forces, constants, out });
     }
 }
 
@@ -239,14 +275,15 @@ pub fn repulsion(r2: f32, constants: &Constants) -> f32 {
 }
 
 impl<const REPEL: bool> VisitOctet for Push<'_, REPEL> {
-    // About half of the fluid that looks for walls has none within its support.
     #[inline(always)]
-    fn wants(&self, i: usize) -> bool {
-        self.rates.is_touched(i)
-    }
-
-    #[inline(always)]
-    fn visit<L: Octets>(&mut self, points: Range<usize>, p: [L; 3], neighbors: &[u32], records: &[Record]) {
+    fn visit<L: Octets>(
+        &mut self,
+        points: Range<usize>,
+        p: [L; 3],
+        neighbors: &[u32],
+        records: &[Record],
+        _: &mut [u8; MOST + 16],
+    ) {
         let (zero, one) = (L::splat(0.0), L::splat(1.0));
         let constants = self.constants;
         let own = Octet::<L>::new(&self.own.0[points.clone()]);

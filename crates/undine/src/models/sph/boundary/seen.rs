@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::super::crowd::{Crowd, Shared};
-use super::super::octet::{Numbers, OCTET};
+use super::super::crowd::{Crowd, MOST, Shared};
+use super::super::octet::{Exact, Numbers, OCTET};
 use super::super::work::{Record, Work};
 use crate::neighbors::{BUNCH, Candidates, Grid};
 use crate::simd::{Lanes, Octets, widest};
@@ -12,9 +12,19 @@ use crate::simd::{Lanes, Octets, widest};
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
     found: Shared,
+    /// Of what was found, all that may come to count soon, see [`super::super::outlook`].
+    exact: Exact,
     bunches: Vec<Bunch>,
     /// Coordinates of the points in the other set's grid, and room for an octet that begins with the last.
     local: [Vec<f32>; 3],
+}
+
+/// Which neighbours are gone through.
+enum Lists<'a> {
+    /// All that were found, and those that are not far are kept.
+    Survey(&'a mut Exact),
+    /// Those.
+    Exact(&'a Exact),
 }
 
 /// Points in sequence that share their neighbours.
@@ -30,6 +40,11 @@ pub struct Bunch {
 
 /// What is done with the points of a block and the neighbours of each.
 pub trait Visit {
+    /// Whether it is to see point `i` of the block.
+    #[inline(always)]
+    fn wants(&self, _i: usize) -> bool {
+        true
+    }
     /// Neighbours are there, those of a bunch of points.
     fn arrive(&mut self, _crowd: &Crowd) {}
     /// Point `i` of the block sees them from `p`, in the other set's coordinates; some lie beyond its support. A point may come
@@ -39,14 +54,20 @@ pub trait Visit {
 
 /// What is done with up to eight points of a block side by side, each in its lane, and the neighbours of any.
 pub trait VisitOctet {
-    /// Whether it is to see point `i` of the block.
-    #[inline(always)]
-    fn wants(&self, _i: usize) -> bool {
-        true
-    }
     /// The points are at `p`, in the other set's coordinates (lanes after the last are anywhere), and see these of the other set's
-    /// records; some lie beyond the support of all. Points may come several times in sequence.
-    fn visit<L: Octets>(&mut self, points: Range<usize>, p: [L; 3], neighbors: &[u32], records: &[Record]);
+    /// records; some lie beyond the support of all. Points may come several times in sequence. A survey says in `far` of each for
+    /// which points it stays beyond the support.
+    fn visit<L: Octets>(
+        &mut self,
+        points: Range<usize>,
+        p: [L; 3],
+        neighbors: &[u32],
+        records: &[Record],
+        far: &mut [u8; MOST + 16],
+    );
+    /// These are those that a survey keeps.
+    #[inline(always)]
+    fn keep(&mut self, _neighbors: &[u32]) {}
 }
 
 impl Seen {
@@ -73,6 +94,17 @@ impl Seen {
         &self.bunches
     }
 
+    /// Whether point i is handed out with number j of the other set.
+    #[cfg(test)]
+    pub fn counts(&self, i: usize, j: usize) -> bool {
+        let mut k = 0;
+        self.bunches.iter().any(|bunch| {
+            let batches = std::mem::replace(&mut k, bunch.end)..bunch.end;
+            (bunch.first..bunch.first + bunch.count).contains(&i)
+                && batches.into_iter().any(|k| self.exact.batch(k).contains(&(j as u32)))
+        })
+    }
+
     /// Coordinates of point i in the other set's grid.
     #[inline(always)]
     fn at(&self, i: usize) -> [f32; 3] {
@@ -92,32 +124,56 @@ impl Seen {
         widest!(search_eights(seen: &mut Seen, wanted: &[bool], grid: &Grid, other: &Work));
     }
 
-    /// Hands octets of points and their neighbours, with the other set's records, to the visitor. To be inlined into a function with its
-    /// instruction set.
+    /// Hands octets of points and all neighbours found, with the other set's records, to the visitor, and keeps those that are not far
+    /// for [`Seen::octets`]. To be inlined into a function with its instruction set.
+    #[inline(always)]
+    pub fn survey<L: Octets, V: VisitOctet>(&mut self, records: &[Record], visitor: &mut V) {
+        let mut exact = std::mem::take(&mut self.exact);
+        exact.clear();
+        self.go_through::<L, V>(Lists::Survey(&mut exact), records, visitor);
+        self.exact = exact;
+    }
+
+    /// The same with those neighbours that are not far, where there are any.
     #[inline(always)]
     pub fn octets<L: Octets, V: VisitOctet>(&self, records: &[Record], visitor: &mut V) {
-        let mut numbers = Numbers::default();
+        self.go_through::<L, V>(Lists::Exact(&self.exact), records, visitor);
+    }
+
+    // (Not with closures, which would be compiled without the instruction set.)
+    #[inline(always)]
+    fn go_through<L: Octets, V: VisitOctet>(&self, mut lists: Lists, records: &[Record], visitor: &mut V) {
+        let (mut numbers, mut far) = (Numbers::default(), [0; MOST + 16]);
+        let near = self.found.look();
         let mut k = 0;
         for bunch in &self.bunches {
             let points = bunch.first..bunch.first + bunch.count;
-            if !points.clone().any(|i| visitor.wants(i)) {
-                k = bunch.end;
-            }
             while k < bunch.end {
-                let near = self.found.look();
-                numbers.take::<L>(near, k);
-                let shift = near.batch(k).shift;
-                let [x, y, z] = self.local.each_ref().map(|local| &local[bunch.first..bunch.first + OCTET]);
-                // SAFETY: eight of each.
-                let p = unsafe {
-                    [L::load_eight(x.as_ptr()), L::load_eight(y.as_ptr()), L::load_eight(z.as_ptr())]
+                let neighbors = match &lists {
+                    Lists::Survey(_) => {
+                        numbers.take::<L>(near, k);
+                        numbers.all()
+                    }
+                    Lists::Exact(exact) => exact.batch(k),
                 };
-                let p = [
-                    p[0].add(L::splat(shift[0])),
-                    p[1].add(L::splat(shift[1])),
-                    p[2].add(L::splat(shift[2])),
-                ];
-                visitor.visit::<L>(points.clone(), p, numbers.all(), records);
+                if !neighbors.is_empty() {
+                    let shift = near.batch(k).shift;
+                    let [x, y, z] = self.local.each_ref().map(|of| &of[bunch.first..bunch.first + OCTET]);
+                    // SAFETY: eight of each.
+                    let p = unsafe {
+                        [L::load_eight(x.as_ptr()), L::load_eight(y.as_ptr()), L::load_eight(z.as_ptr())]
+                    };
+                    let p = [
+                        p[0].add(L::splat(shift[0])),
+                        p[1].add(L::splat(shift[1])),
+                        p[2].add(L::splat(shift[2])),
+                    ];
+                    visitor.visit::<L>(points.clone(), p, neighbors, records, &mut far);
+                }
+                if let Lists::Survey(exact) = &mut lists {
+                    exact.take::<L>(&numbers, &far);
+                    visitor.keep(exact.batch(k));
+                }
                 k += 1;
             }
         }
@@ -129,6 +185,9 @@ impl Seen {
     pub fn each<L: Lanes, V: Visit>(&self, records: &[Record], crowd: &mut Crowd, visitor: &mut V) {
         let mut k = 0;
         for bunch in &self.bunches {
+            if !(bunch.first..bunch.first + bunch.count).any(|i| visitor.wants(i)) {
+                k = bunch.end;
+            }
             while k < bunch.end {
                 let shift = crowd.gather::<L>(self.found.look(), k, records).shift;
                 visitor.arrive(crowd);

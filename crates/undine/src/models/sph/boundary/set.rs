@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::super::continuity::sum_term;
 use super::super::drift::FARTHEST;
+use super::super::outlook::{Look, Scope};
 use super::super::work::{PRESSURE, Record, VOLUME, Work};
 use super::adhesion::Stuck;
 use super::near::Near;
@@ -116,8 +117,10 @@ pub struct Set {
     pub face: Vec<[f32; 4]>,
     /// Stickiness a, and a⁶ where it is positive; empty when nothing sticks.
     pub adhesion: Vec<[f32; 2]>,
-    /// Who has fluid within h.
+    /// Who has fluid within what is searched.
     pub touched: Vec<AtomicBool>,
+    /// Who has fluid within h, or soon.
+    pub awake: Vec<AtomicBool>,
     /// By block: whether any may have a pressure that is not zero.
     pub busy: Vec<bool>,
     /// Whether neighbours were searched in this step; else those found before serve on.
@@ -163,6 +166,7 @@ impl Set {
             face: Vec::new(),
             adhesion: Vec::new(),
             touched: Vec::new(),
+            awake: Vec::new(),
             busy: Vec::new(),
             fresh: true,
             seen: Vec::new(),
@@ -218,8 +222,10 @@ impl Set {
         if self.moves {
             self.sorted_at.clone_from(&self.position);
         }
-        self.touched.resize_with(self.origins.len(), Default::default);
-        self.touched.iter_mut().for_each(|t| *t.get_mut() = false);
+        for flags in [&mut self.touched, &mut self.awake] {
+            flags.resize_with(self.origins.len(), Default::default);
+            flags.iter_mut().for_each(|t| *t.get_mut() = false);
+        }
     }
 
     /// Puts the particles where their walls are, in the order they have; the farthest that any has come since they were sorted, m.
@@ -319,11 +325,22 @@ impl Set {
 
     /// Sums over the boundary particles that the fluid (sorted, m) sees, which are searched where neighbours are to be `fresh`; walls
     /// at rest forget what the last force pass saw of them. `unit` is Δ/h; adhesion counts where it `sticks`.
-    pub fn find(&mut self, position: [&[f64]; 3], fluid: &[Record], unit: f32, fresh: bool, sticks: bool) {
+    pub fn find(
+        &mut self,
+        position: [&[f64]; 3],
+        fluid: &[Record],
+        unit: f32,
+        fresh: bool,
+        sticks: bool,
+        look: Look,
+    ) {
         let n = self.origins.len();
+        // Walls that move do not go straight on.
+        let scope = if self.moves { Scope::Survey } else { look.scope };
+        let ahead = (2.0 * look.span / self.h) as f32;
         self.fresh = fresh;
         self.busy.resize(n.div_ceil(BLOCK), true);
-        let (velocity, touched) = (&self.velocity, &self.touched);
+        let (velocity, touched, awake) = (&self.velocity, &self.touched, &self.awake);
         let blocks = self.work.records.par_chunks_mut(BLOCK).zip(&self.busy).enumerate();
         // Those of a block that is not busy have not been touched.
         blocks.filter(|(_, (_, busy))| **busy).for_each(|(block, (records, _))| {
@@ -331,6 +348,9 @@ impl Set {
                 let j = block * BLOCK + k;
                 if touched[j].load(Ordering::Relaxed) {
                     touched[j].store(!fresh, Ordering::Relaxed);
+                    if scope == Scope::Survey {
+                        awake[j].store(false, Ordering::Relaxed);
+                    }
                     r[4..7].copy_from_slice(&velocity[j]);
                 }
             }
@@ -339,7 +359,7 @@ impl Set {
         self.seen.resize_with(count.div_ceil(BLOCK), Seen::default);
         self.rates.resize_with(count.div_ceil(BLOCK), WallRates::default);
         self.stuck.resize_with(count.div_ceil(BLOCK), Vec::new);
-        let Set { seen, rates, stuck, near, grid, work, touched, face, adhesion, .. } = self;
+        let Set { seen, rates, stuck, near, grid, work, touched, awake, face, adhesion, .. } = self;
         let adhesion = if sticks { &adhesion[..] } else { &[] };
         let touched = fresh.then_some(&touched[..]);
         // Few blocks are beside walls: one at a time, so that no thread gets them all.
@@ -364,12 +384,12 @@ impl Set {
             if fresh {
                 seen.search_octets(wanted, grid, work);
             }
-            rates.reset(x.len());
+            rates.reset(x.len(), scope == Scope::Quick);
             stuck.clear();
             stuck.resize(if adhesion.is_empty() { 0 } else { x.len() }, Stuck::default());
             let (own, adhesion) = (&fluid[range], (adhesion, &mut stuck[..]));
-            let mut sums = Rates { face, touched, own, unit, out: rates, adhesion };
-            pairs::rates(seen, &work.records, &mut sums);
+            let mut sums = Rates { face, touched, awake, ahead, own, unit, out: rates, adhesion };
+            pairs::rates(seen, &work.records, &mut sums, scope);
         });
     }
 

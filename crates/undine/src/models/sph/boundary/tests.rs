@@ -4,6 +4,7 @@ use glam::{DVec3, Vec3};
 
 use super::super::Sph;
 use super::super::continuity::{Continuity, Rates};
+use super::super::outlook::{Look, Scope};
 use super::super::params::Params;
 use super::super::work::{PRESSURE, VOLUME};
 use super::set::Set;
@@ -128,7 +129,7 @@ fn rates_are_sums_over_all_boundary_particles() {
     let mut lab = Lab::new("particles");
     lab.around(|sph, around| {
         sph.boundary.pose(around);
-        sph.boundary.find(&sph.particles, &sph.work, true);
+        sph.boundary.find(&sph.particles, &sph.work, true, Look::NOW);
     });
     assert_eq!(lab.sets().len(), 3);
     rates_are_right(&lab);
@@ -137,21 +138,37 @@ fn rates_are_sums_over_all_boundary_particles() {
 #[test]
 fn what_is_kept_of_walls_serves_as_what_is_searched() {
     let mut lab = Lab::with("particles", false);
-    let mut kept = 0;
+    let (mut kept, mut surveyed) = (0, 0);
     for step in 1..=40 {
         lab.walls.pose(2e-4 * f64::from(step));
+        let before = lab.sph.surveys;
         lab.around(|sph, around| sph.step(2e-4, around, &mut Passes::default())).unwrap();
         if lab.sets()[0].fresh {
             continue;
         }
         kept += 1;
+        surveyed += usize::from(lab.sph.surveys > before);
         if kept % 3 == 0 {
             means_are_right(&lab);
-            lab.around(|sph, _| sph.boundary.find(&sph.particles, &sph.work, false));
+            what_counts_is_seen(&lab);
+            lab.around(|sph, _| sph.boundary.find(&sph.particles, &sph.work, false, Look::NOW));
             rates_are_right(&lab);
         }
     }
     assert!(kept > 5, "searched in all steps but {kept}");
+    assert!(surveyed < kept, "surveyed in all of {kept} steps");
+}
+
+/// All boundary particles within the support are among those that forces are summed over, and are given pressures.
+fn what_counts_is_seen(lab: &Lab) {
+    for set in lab.sets() {
+        for (i, j) in (0..lab.sph.len()).step_by(3).flat_map(|i| (0..set.len()).map(move |j| (i, j))) {
+            if lab.way(set, i, j).length() < 0.999 * lab.sph.params.h {
+                assert!(set.seen[i / 512].counts(i % 512, j), "{j} beside {i}");
+                assert!(set.awake[j].load(std::sync::atomic::Ordering::Relaxed));
+            }
+        }
+    }
 }
 
 /// Without tension of the fluids nothing adheres, but the sums are there.
@@ -196,7 +213,7 @@ fn rates_are_right(lab: &Lab) {
         let (block, first) = (i / 512, i / 512 * 512);
         let mut rates = Rates::default();
         let mut near = vec![0; 512.min(lab.sph.len() - first)];
-        lab.sph.boundary.rates(block, &mut rates, &mut near);
+        lab.sph.boundary.rates(block, &mut rates, &mut near, Scope::Survey);
         let rate = rates.get(i - first);
         let own = velocity(&lab.sph.work.records[i]);
         let (mut convergence, mut color, mut sum) = (0.0, DVec3::ZERO, 0.0);

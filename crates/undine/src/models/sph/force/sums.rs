@@ -8,7 +8,7 @@ use std::hint::black_box;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-use super::{COLOR, Forces, STRESS};
+use super::{COLOR, Forces, NONE, STRESS};
 use crate::kernels::Cored;
 use crate::models::sph::crowd::MOST;
 use crate::models::sph::octet::{Neighbor, OCTET, Octet, Together, lanes};
@@ -177,7 +177,10 @@ impl<L: Octets> Sums<L> {
                     count += (r[VOLUME].to_bits() >> 31) as usize;
                 }
             }
-            let volumes = own.volume.mul(r.lanes(VOLUME)).abs();
+            let mut volumes = own.volume.mul(r.lanes(VOLUME));
+            if TENSION != NONE {
+                volumes = volumes.abs();
+            }
             let dv = own.against(r);
             // (v_j - v_i)·(x_j - x_i): negative when they approach.
             let opening = dot(dv, d);
