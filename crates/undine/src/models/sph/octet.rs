@@ -247,7 +247,7 @@ impl Exact {
         self.end.is_empty()
     }
 
-    /// Takes a batch: of these numbers those that are not beyond the support of all particles, see [`Neighbor::mark_far`].
+    /// Takes a batch: of these numbers those that are not beyond the support of all particles, see [`mark_far`].
     #[inline(always)]
     pub fn take<L: Octets>(&mut self, numbers: &Numbers, far: &[u8; MOST + 16]) {
         let count = numbers.len;

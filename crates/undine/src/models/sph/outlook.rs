@@ -1,9 +1,9 @@
 //! For how long the neighbours that count stay those that count.
 //!
-//! A survey of all neighbours found tells which of them are within the support or come there within the next few steps, if
-//! all go on as they go. Others are passed by in these steps. For none to be missed, the survey reaches a little beyond the support, and is made
-//! anew when any particle may have strayed by half of that from its straight way: what has been
-//! accelerated, and what has met a wall.
+//! A survey of all neighbours found tells which of them are within the support or come there within the next few steps,
+//! if all go on as they go. Others are passed by in these steps. For none to be missed, the survey reaches a little
+//! beyond the support, and is made anew when any particle may have strayed by half of that from its straight way: what
+//! has been accelerated, and what has met a wall.
 
 /// Steps for which a survey looks ahead, and as much more as these may grow.
 const STEPS: f64 = 6.2;
