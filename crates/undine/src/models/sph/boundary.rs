@@ -155,6 +155,11 @@ impl Boundary {
         self.sets().any(|set| set.is_beside(p))
     }
 
+    /// Whether nothing of it changes but by fluid as it is now.
+    pub fn is_still(&self) -> bool {
+        self.moving.is_none() && self.skin.is_none() && self.kind != WallKind::EvolvedDensity
+    }
+
     /// Moves what moves; the farthest that any has come since it was sorted, m.
     pub fn follow(&mut self, around: &Around) -> f64 {
         self.sets_mut().map(|set| set.follow(around.walls, around.solids)).fold(0.0, f64::max)

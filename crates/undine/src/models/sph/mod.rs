@@ -65,8 +65,8 @@ const HOP: f64 = 0.15;
 /// beyond the support adds nothing.
 const SKIN: f64 = 0.15;
 
-/// Steps after which fluid in outflows is deleted.
-const PATIENCE: u32 = 4;
+/// Steps after which fluid in outflows is deleted: it goes less than two spacings in these.
+const PATIENCE: u32 = 8;
 
 /// The SPH model.
 pub struct Sph {
@@ -103,6 +103,10 @@ pub struct Sph {
     stale: bool,
     /// The next step ends at a frame.
     arrives: bool,
+    /// The next step begins at a frame.
+    begins: bool,
+    /// All comes from a checkpoint, but not the neighbours that the step before it found.
+    resumes: bool,
 }
 
 impl Sph {
@@ -145,6 +149,8 @@ impl Sph {
             cleared: 0,
             stale: true,
             arrives: false,
+            begins: false,
+            resumes: false,
             params,
             tension,
         })
@@ -168,16 +174,20 @@ impl Sph {
 
     /// Sorts, where neighbours are to be searched anew, then densities and pressures.
     fn sort_and_sum(&mut self, dt: f64, around: &Around, passes: &mut Passes) {
-        // At a frame particles are in order and after it they are searched again, since neighbours are not saved.
+        // At a frame particles are in order and neighbours are searched: they are not saved, but found again where a run is resumed.
         let drifted = self.stale || self.arrives || !self.keeps;
         let fresh = drifted || passes.time("sort", || self.has_drifted(around));
-        (self.stale, self.arrives) = (self.arrives, false);
+        let arrives = std::mem::take(&mut self.arrives);
+        self.stale = arrives && !self.serves_on();
+        let begins = std::mem::replace(&mut self.begins, arrives);
         passes.time("sort", || {
             if fresh {
-                // Neighbours found before are in the way of the buffers, and these in the way of those to be found.
-                self.shed();
-                self.particles.sort(&mut self.grid, self.period.as_ref());
-                self.shed();
+                if !self.resumes {
+                    // Neighbours found before are in the way of the buffers, and these in the way of those to be found.
+                    self.shed();
+                    self.particles.sort(&mut self.grid, self.period.as_ref());
+                    self.shed();
+                }
                 self.searches += 1;
                 // Before fluid is told whether it is beside walls: where they were before is not saved.
                 self.boundary.pose(around);
@@ -197,7 +207,8 @@ impl Sph {
                 }
             }
         });
-        let look = Outlook::look(self.scope(fresh), dt);
+        // Nor are surveys saved.
+        let look = Outlook::look(self.scope(fresh || begins), dt);
         if look.scope == Scope::Survey {
             self.surveys += 1;
             self.outlook = Outlook::new(look, self.ahead(dt));
@@ -237,11 +248,27 @@ impl Sph {
         });
     }
 
-    /// How much of the densities is to be summed.
-    fn scope(&self, fresh: bool) -> Scope {
+    /// Whether neighbours found in a step that ends at a frame serve after it: whether a resumed run can find the same before its
+    /// first step, without its walls as they were. Of many particles they are in the way of the frame.
+    fn serves_on(&self) -> bool {
+        let still = self.boundary.is_still() && !self.params.enclosed;
+        self.keeps && still && self.particles.len() < MANY
+    }
+
+    /// Finds neighbours anew that were found before the checkpoint that all else comes from.
+    fn find_again(&mut self, around: &Around, passes: &mut Passes) {
+        let kept = (self.particles.density.clone(), self.particles.near_wall.clone());
+        let arrives = std::mem::replace(&mut self.arrives, true);
+        self.sort_and_sum(0.0, around, passes);
+        (self.particles.density, self.particles.near_wall) = kept;
+        (self.arrives, self.resumes) = (arrives, false);
+    }
+
+    /// How much of the densities is to be summed; where neighbours are `new`, all.
+    fn scope(&self, new: bool) -> Scope {
         // Where particles are moved by more than their velocities, these tell too little.
         let moved = self.params.enclosed || self.params.implicit;
-        if fresh || moved || !self.outlook.serves(self.params.h) {
+        if new || moved || !self.outlook.serves(self.params.h) {
             Scope::Survey
         } else if self.forces.has_tension() {
             Scope::All
@@ -323,6 +350,10 @@ impl Solver for Sph {
     }
 
     fn step(&mut self, dt: f64, around: &Around, passes: &mut Passes) -> Result<(), Trouble> {
+        if self.resumes && !self.stale {
+            self.find_again(around, passes);
+        }
+        self.resumes = false;
         if !passes.time("move", || self.advance(dt, around)) {
             return Err(self.lost(around.time));
         }
@@ -393,7 +424,7 @@ impl Solver for Sph {
     fn remove(&mut self, region: &(dyn Fn(DVec3) -> bool + Sync)) -> usize {
         // Neighbours are searched anew when some are gone: where fluid leaves all the time, not after each step.
         self.waits += 1;
-        if self.keeps && !self.stale && self.waits < PATIENCE {
+        if self.keeps && !self.stale && !self.begins && self.waits < PATIENCE {
             return 0;
         }
         self.waits = 0;
@@ -495,8 +526,9 @@ impl Solver for Sph {
         self.forces = Forces::new(&self.params, self.tension);
         // The grid and working copy as the last step left them: what was saved at a frame is sorted.
         self.particles.sort_all(&mut self.grid, self.period.as_ref());
-        self.stale = true;
-        (self.outlook, self.unpulled) = (Outlook::default(), 0.0);
+        self.resumes = self.serves_on();
+        (self.stale, self.begins) = (!self.resumes, true);
+        self.unpulled = 0.0;
         self.work.fill(&self.particles, &self.grid, true);
         self.extremes = Extremes { speed2, acceleration2, fastest: 0 };
         Ok(())

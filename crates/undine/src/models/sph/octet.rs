@@ -221,8 +221,8 @@ impl Numbers {
     }
 }
 
-/// The neighbours of a block of particles as one pass sees them, for the next: of those found, all that are within the support of
-/// any particle of the octet. Found are those a little farther off too, a fifth of all.
+/// The neighbours of a block of particles as a survey sees them, for the passes until the next: of those found, all that are
+/// within the support of any particle of the octet or may come there, about two thirds.
 #[derive(Clone, Debug, Default)]
 pub struct Exact {
     index: Vec<u32>,
