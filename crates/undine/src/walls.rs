@@ -164,6 +164,12 @@ impl Wall {
         q
     }
 
+    /// How far it is at least to its surface, m, up to `reach`; not above 0 inside.
+    fn clearance(&self, p: DVec3, reach: f64) -> f64 {
+        let p = self.image(p);
+        if self.bounds.grow(reach).contains(p) { self.body.clearance(self.to_body(p), reach) } else { reach }
+    }
+
     fn contact(&self, p: DVec3, reach: f64) -> Option<Contact> {
         let p = self.image(p);
         if !self.bounds.grow(reach).contains(p) {
@@ -441,12 +447,7 @@ impl Walls {
     /// How far it is at least to the nearest wall that is not a face of the domain, m, up to `reach`; not above 0 inside of one.
     pub fn clearance(&self, p: DVec3, reach: f64) -> f64 {
         let near = self.boxes.touched(p - reach, p + reach).map(|w| &self.walls[w]);
-        near.filter_map(|wall| {
-            let c = wall.contact(p, reach)?;
-            // Sheets are as near on either side.
-            Some(if matches!(wall.body, Body::Sheet(_)) { c.distance.abs() } else { c.distance })
-        })
-        .fold(reach, f64::min)
+        near.map(|wall| wall.clearance(p, reach)).fold(reach, f64::min)
     }
 
     /// Whether there are walls beside the faces of the domain.

@@ -29,6 +29,8 @@ pub struct Heightfield {
     /// Heights, m; x runs fastest.
     pub heights: Vec<f64>,
     bounds: Aabb,
+    /// The least that a place above the ground is away from it, per height above it: of the steepest triangle.
+    least: f64,
     bvh: Bvh,
     /// Cells in the order of the tree.
     cells: Vec<u32>,
@@ -66,10 +68,13 @@ impl Heightfield {
         let corner = DVec3::new(size[0], 0.0, size[1]);
         let bounds = Aabb::new(origin + low * DVec3::Y, origin + corner + high * DVec3::Y);
         let (bvh, _) = Bvh::build(&[]);
-        let mut field = Self { origin, size, samples, heights, bounds, bvh, cells: Vec::new() };
-        let boxes: Vec<Aabb> = (0..(nx - 1) * (nz - 1))
-            .map(|cell| Aabb::around(field.cell_triangles(cell).into_iter().flatten()))
-            .collect();
+        let mut field = Self { origin, size, samples, heights, bounds, least: 1.0, bvh, cells: Vec::new() };
+        let cells = (0..(nx - 1) * (nz - 1)).map(|cell| field.cell_triangles(cell));
+        let up = |triangle| area_normal(triangle).try_normalize().map_or(0.0, |n| n.y);
+        let least = cells.clone().flatten().map(up).fold(1.0, f64::min);
+        let boxes: Vec<Aabb> = cells.map(|two| Aabb::around(two.into_iter().flatten())).collect();
+        // Room for rounding.
+        field.least = 0.999 * least;
         (field.bvh, field.cells) = Bvh::build(&boxes);
         Ok(field)
     }
@@ -143,11 +148,21 @@ impl Heightfield {
         } else {
             return None;
         };
-        if p.y > self.bounds.max.y + reach {
+        if p.y > self.bounds.max.y + reach || self.least * ground > reach && ground < f64::INFINITY {
             return None;
         }
         let limit = if ground < 0.0 { -ground } else { ground.min(reach) };
         self.nearest_below(p, limit).filter(|n| n.distance <= reach)
+    }
+
+    /// How far it is at least to the surface, m, up to `reach`; not above 0 below it. Quicker than the nearest place, and up to as many
+    /// times less as the steepest slope is longer than it is high.
+    pub fn clearance(&self, p: DVec3, reach: f64) -> f64 {
+        if self.covers(p.x, p.z) {
+            let ground = p.y - self.height(p.x, p.z);
+            return (self.least * ground).min(reach);
+        }
+        self.nearest_within(p, reach).map_or(reach, |n| n.distance)
     }
 
     /// The first hit of a segment with the surface.

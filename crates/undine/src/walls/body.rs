@@ -60,6 +60,17 @@ impl Body {
         }
     }
 
+    /// How far it is at least to its surface, m, up to `reach`; not above 0 inside.
+    pub(super) fn clearance(&self, p: DVec3, reach: f64) -> f64 {
+        let distance = || self.nearest_within(p, reach).map_or(reach, |n| n.distance);
+        match self {
+            Body::Solid(Shape::Heightfield(ground)) => ground.clearance(p, reach),
+            // As near on either side.
+            Body::Sheet(_) => distance().abs(),
+            _ => distance(),
+        }
+    }
+
     /// How thick it is where it is thinnest, m; of a mesh that is not known, and `guess` stands for it.
     pub(super) fn thickness(&self, guess: f64) -> f64 {
         match self {

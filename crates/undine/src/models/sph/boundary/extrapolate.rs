@@ -24,8 +24,6 @@ const STEEPEST: f32 = 2.0;
 /// Means over the fluid around a boundary particle, weighted with w³.
 #[derive(Clone, Copy, Debug, Default)]
 struct Means {
-    /// Velocity of the wall, m/s.
-    wall: [f32; 3],
     weight: f32,
     pressure: f32,
     velocity: [f32; 3],
@@ -71,7 +69,8 @@ pub fn extrapolate(
     wet.resize_with(n.div_ceil(BLOCK), Seen::default);
     // A few at a time: most are dry, and each portion makes room for a crowd.
     let blocks = (own.records.par_chunks_mut(BLOCK), busy, wet).into_par_iter().enumerate().with_max_len(4);
-    blocks.for_each_init(<(Crowd, More<1>)>::default, |(crowd, heavy), (block, (records, busy, seen))| {
+    let room = || (Crowd::default(), More::<1>::default(), [Means::default(); BLOCK]);
+    blocks.for_each_init(room, |(crowd, heavy, means), (block, (records, busy, seen))| {
         let first = block * BLOCK;
         let range = first..first + records.len();
         let mut wanted = [false; BLOCK];
@@ -83,10 +82,6 @@ pub fn extrapolate(
         if !*busy && !was_busy {
             return;
         }
-        let mut means = [Means::default(); BLOCK];
-        for (k, m) in means[..records.len()].iter_mut().enumerate() {
-            m.wall = velocity[first + k];
-        }
         if *fresh || *moves {
             seen.place([0, 1, 2].map(|a| &position[a][range.clone()]), grid);
         }
@@ -95,11 +90,14 @@ pub fn extrapolate(
         }
         if !evolves {
             // No fluid sees the others now; but what evolves does so without.
-            for (w, awake) in wanted.iter_mut().zip(&awake[range]) {
+            for (w, awake) in wanted.iter_mut().zip(&awake[range.clone()]) {
                 *w &= awake.load(Ordering::Relaxed);
             }
         }
-        sum(seen, work, crowd, (fluid, constants), heavy, (&wanted, &mut means));
+        for (m, _) in means.iter_mut().zip(&wanted).filter(|(_, wanted)| **wanted || evolves) {
+            *m = Means::default();
+        }
+        sum(seen, work, crowd, (fluid, constants), heavy, (&wanted, &velocity[range], means));
         for (k, r) in records.iter_mut().enumerate() {
             if !evolves && !wanted[k] {
                 continue;
@@ -143,6 +141,8 @@ struct Sum<'a, const MANY: bool, const EVOLVES: bool> {
     heavy: &'a mut More<1>,
     /// Which boundary particles count.
     wanted: &'a [bool; BLOCK],
+    /// Their velocities, m/s.
+    wall: &'a [[f32; 3]],
     out: &'a mut [Means],
 }
 
@@ -152,7 +152,7 @@ fn sum(
     crowd: &mut Crowd,
     of: (&[u8], &Constants),
     heavy: &mut More<1>,
-    out: (&[bool; BLOCK], &mut [Means]),
+    out: (&[bool; BLOCK], &[[f32; 3]], &mut [Means]),
 ) {
     widest!(sum_in(
         seen: &Seen,
@@ -160,7 +160,7 @@ fn sum(
         crowd: &mut Crowd,
         of: (&[u8], &Constants),
         heavy: &mut More<1>,
-        out: (&[bool; BLOCK], &mut [Means]),
+        out: (&[bool; BLOCK], &[[f32; 3]], &mut [Means]),
     ));
 }
 
@@ -171,7 +171,7 @@ fn sum_in<L: Lanes>(
     crowd: &mut Crowd,
     (fluid, constants): (&[u8], &Constants),
     heavy: &mut More<1>,
-    (wanted, out): (&[bool; BLOCK], &mut [Means]),
+    (wanted, wall, out): (&[bool; BLOCK], &[[f32; 3]], &mut [Means]),
 ) {
     let (density, records) = (&constants.density[..], &work.records);
     match (density.len() > 1, constants.kind == WallKind::EvolvedDensity) {
@@ -179,14 +179,14 @@ fn sum_in<L: Lanes>(
             seen.each::<L, _>(
                 records,
                 crowd,
-                &mut Sum::<false, false> { fluid, density, heavy, wanted, out },
+                &mut Sum::<false, false> { fluid, density, heavy, wanted, wall, out },
             );
         }
         (true, false) => {
-            seen.each::<L, _>(records, crowd, &mut Sum::<true, false> { fluid, density, heavy, wanted, out });
+            seen.each::<L, _>(records, crowd, &mut Sum::<true, false> { fluid, density, heavy, wanted, wall, out });
         }
         (_, true) => {
-            seen.each::<L, _>(records, crowd, &mut Sum::<true, true> { fluid, density, heavy, wanted, out })
+            seen.each::<L, _>(records, crowd, &mut Sum::<true, true> { fluid, density, heavy, wanted, wall, out })
         }
     }
 }
@@ -208,7 +208,8 @@ impl<const MANY: bool, const EVOLVES: bool> Visit for Sum<'_, MANY, EVOLVES> {
         let (zero, one) = (L::splat(0.0), L::splat(1.0));
         let q = [L::splat(p[0]), L::splat(p[1]), L::splat(p[2])];
         let m = &mut self.out[i];
-        let wall = [L::splat(m.wall[0]), L::splat(m.wall[1]), L::splat(m.wall[2])];
+        let [x, y, z] = self.wall[i];
+        let wall = [L::splat(x), L::splat(y), L::splat(z)];
         let mut sums = [zero; 12];
         let mut at = 0;
         while at < crowd.len() {
