@@ -11,6 +11,8 @@ const STEPS: f64 = 6.2;
 const SPARE: f64 = 0.02;
 /// Rounding, in supports.
 const SLACK: f64 = 1e-3;
+/// How far a particle may stray from its straight way before the next survey, and a wall beside it, in supports.
+pub const STRAY: f32 = SPARE as f32;
 /// 1 - s² at the end of its reach.
 pub const BEYOND: f32 = -(SPARE * (2.0 + SPARE)) as f32;
 

@@ -183,11 +183,17 @@ fn sum_in<L: Lanes>(
             );
         }
         (true, false) => {
-            seen.each::<L, _>(records, crowd, &mut Sum::<true, false> { fluid, density, heavy, wanted, wall, out });
+            seen.each::<L, _>(
+                records,
+                crowd,
+                &mut Sum::<true, false> { fluid, density, heavy, wanted, wall, out },
+            );
         }
-        (_, true) => {
-            seen.each::<L, _>(records, crowd, &mut Sum::<true, true> { fluid, density, heavy, wanted, wall, out })
-        }
+        (_, true) => seen.each::<L, _>(
+            records,
+            crowd,
+            &mut Sum::<true, true> { fluid, density, heavy, wanted, wall, out },
+        ),
     }
 }
 

@@ -7,7 +7,7 @@ use super::super::continuity::core_gradient;
 use super::super::crowd::{Crowd, MOST};
 use super::super::force::Forces;
 use super::super::octet::{OCTET, Octet, Records, Together, lanes, mark_far};
-use super::super::outlook::{BEYOND, Scope};
+use super::super::outlook::{self, BEYOND, Scope};
 use super::super::work::{PRESSURE, Record, VOLUME};
 use super::Constants;
 use super::adhesion::Stuck;
@@ -18,11 +18,11 @@ use crate::scene::WallKind;
 use crate::simd::{Lanes, Octets, widest};
 
 /// Fluid whose distance to the surface of a wall is less than this, in spacings, is so near that a step may end in the wall.
-const NEAR: f32 = 0.2;
+pub const NEAR: f32 = 0.2;
 
-/// A point nearer to the surface than a step is nearer to a sample than the root of this, in spacings: those of a plane are at
-/// most 1.2 apart, and 0.65² + 2 × 0.6² is 1.14. Behind an edge they lie deeper: with 1.2 a particle was seen to enter one.
-const NEAREST: f32 = 1.7;
+/// A point nearer to the surface than a step is nearer to a sample than this, in spacings: those of a plane are at most 1.2 apart, and
+/// 0.65² + 2 × 0.6² is 1.14. Behind an edge they lie deeper: with the root of 1.2 a particle was seen to enter one.
+const NEAREST: f32 = 1.304;
 
 /// What walls add to the sums of the continuity pass for a block of fluid, as parallel arrays: they count as filled with fluid that
 /// moves with them. What is of no bunch that looks for walls is 0.
@@ -34,20 +34,22 @@ pub struct WallRates {
     pub color: [Vec<f32>; 3],
     /// Σ V (w³ + c w⁶).
     pub sum: Vec<f32>,
-    /// 1 where a step may end in a wall.
+    /// 1 where a step may end in a wall, before the next survey.
     pub near: Vec<u8>,
 }
 
 impl WallRates {
-    /// None, of so many particles; what is slow stays as it is in a `quick` step.
-    pub fn reset(&mut self, count: usize, quick: bool) {
+    /// None, of so many particles; what is slow stays as it is in a quick step, and what is near in all but a survey.
+    pub fn reset(&mut self, count: usize, scope: Scope) {
         fn zero<T: Clone + Default>(of: &mut Vec<T>, count: usize) {
             of.clear();
             of.resize(count, T::default());
         }
         zero(&mut self.convergence, count);
-        zero(&mut self.near, count);
-        if !quick {
+        if scope == Scope::Survey {
+            zero(&mut self.near, count);
+        }
+        if scope != Scope::Quick {
             self.color.iter_mut().for_each(|of| zero(of, count));
             zero(&mut self.sum, count);
         }
@@ -94,16 +96,16 @@ pub struct Rates<'a> {
 }
 
 impl Rates<'_> {
-    /// Bits of the points that are near the surface of a wall, judged by the planes through the boundary particles from number k of the
-    /// list on.
+    /// Bits of the points that are near the surface of a wall or come so near by a `way`, h, judged by the planes through the boundary
+    /// particles from number k of the list on.
     #[inline(always)]
-    fn near<L: Octets>(&self, neighbors: &[u32], k: usize, d: [L; 3]) -> u32 {
+    fn near<L: Octets>(&self, neighbors: &[u32], k: usize, d: [L; 3], way: L) -> u32 {
         // SAFETY: there is one of each boundary particle.
         let face = unsafe { Together::of::<L>(self.face, neighbors, k, &[0.0; 4]) };
         // In a thin wall a sample is as deep as half of it, but at its rim half a spacing behind the narrow side.
         let plane = face.lanes::<L>(3).max(L::splat(0.5 * self.unit));
         let along = d[2].mul_add(face.lanes(2), d[1].mul_add(face.lanes(1), d[0].mul(face.lanes(0))));
-        along.sub(plane).below(L::splat(NEAR * self.unit))
+        along.sub(plane).below(way.add(L::splat(NEAR * self.unit)))
     }
 }
 
@@ -130,7 +132,7 @@ impl<const STICKS: bool, const SLOW: bool, const SURVEY: bool> VisitOctet
         if let Some(touched) = rates.touched {
             mark(touched, neighbors);
         }
-        let close = L::splat(NEAREST * rates.unit * rates.unit);
+        let nearest = L::splat(NEAREST * rates.unit);
         let (zero, one) = (L::splat(0.0), L::splat(1.0));
         let v = Octet::<L>::new(&rates.own[points.clone()]).velocity;
         let spread = L::spread();
@@ -146,14 +148,18 @@ impl<const STICKS: bool, const SLOW: bool, const SURVEY: bool> VisitOctet
             let r2 = d[2].mul_add(d[2], d[1].mul_add(d[1], d[0].mul(d[0])));
             let within = one.sub(r2);
             let w = within.max(zero);
-            let closer = r2.below(close) & !near;
-            if closer != 0 {
-                near |= closer & rates.near(neighbors, k, d);
-            }
             let w2 = w.mul(w);
             let dv: [L; 3] = [r.lanes(4).sub(v[0]), r.lanes(5).sub(v[1]), r.lanes(6).sub(v[2])];
             let closing = dv[2].mul_add(d[2], dv[1].mul_add(d[1], dv[0].mul(d[0])));
             if SURVEY {
+                // How far it may come until the next survey.
+                let speed = dv[2].mul_add(dv[2], dv[1].mul_add(dv[1], dv[0].mul(dv[0]))).sqrt();
+                let way = speed.mul_add(L::splat(0.5 * rates.ahead), L::splat(outlook::STRAY));
+                let close = way.add(nearest);
+                let closer = r2.below(close.mul(close)) & !near;
+                if closer != 0 {
+                    near |= closer & rates.near(neighbors, k, d, way);
+                }
                 // Here the way is from the wall to the fluid.
                 mark_far(within, zero.sub(closing), look, &mut far[k..k + L::AT_ONCE]);
             }
@@ -188,8 +194,10 @@ impl<const STICKS: bool, const SLOW: bool, const SURVEY: bool> VisitOctet
             }
             add(&mut out.sum[points.clone()], &sum);
         }
-        for (b, is_near) in out.near[points.clone()].iter_mut().enumerate() {
-            *is_near |= (near >> b & 1) as u8;
+        if SURVEY {
+            for (b, is_near) in out.near[points.clone()].iter_mut().enumerate() {
+                *is_near |= (near >> b & 1) as u8;
+            }
         }
         if STICKS {
             let [x, y, z, u, v, w] = lanes(stuck);

@@ -384,7 +384,7 @@ impl Set {
             if fresh {
                 seen.search_octets(wanted, grid, work);
             }
-            rates.reset(x.len(), scope == Scope::Quick);
+            rates.reset(x.len(), scope);
             stuck.clear();
             stuck.resize(if adhesion.is_empty() { 0 } else { x.len() }, Stuck::default());
             let (own, adhesion) = (&fluid[range], (adhesion, &mut stuck[..]));

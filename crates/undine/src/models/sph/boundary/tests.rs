@@ -3,16 +3,17 @@
 use glam::{DVec3, Vec3};
 
 use super::super::Sph;
-use super::super::continuity::{Continuity, Rates};
+use super::super::continuity::{Continuity, Rates, WALLS};
 use super::super::outlook::{Look, Scope};
 use super::super::params::Params;
 use super::super::work::{PRESSURE, VOLUME};
+use super::pairs::NEAR;
 use super::set::Set;
 use crate::fields::Fields;
 use crate::kernels::{Cored, Kernel, Poly6, Wide};
 use crate::models::springs::Solids;
 use crate::models::{Around, Birth, Passes, Solver};
-use crate::scene::Scene;
+use crate::scene::{Motion, Scene};
 use crate::walls::Walls;
 
 /// Disordered fluid that moves every which way around a ball and over a floor that slides, in a box that repeats along x
@@ -169,6 +170,41 @@ fn what_counts_is_seen(lab: &Lab) {
             }
         }
     }
+}
+
+/// In steps between surveys too.
+#[test]
+fn fluid_that_comes_near_a_wall_is_known_to_be() {
+    let mut scene = scene("particles", false);
+    // A flat floor at rest: beside a ball the plane through a sample tells of more than is near.
+    scene.boundaries.remove(0);
+    scene.boundaries[0].motion = Motion::default();
+    scene.domain.as_mut().unwrap().min.y = -0.2;
+    scene.solids.clear();
+    let mut lab = Lab::of(scene);
+    // Onto it, evenly, so that a survey serves for long.
+    lab.sph.particles.velocity.fill([0.5, -5.0, 0.2]);
+    lab.sph.stale = true;
+    let near = 0.99 * f64::from(NEAR) * lab.sph.params.spacing;
+    let (mut between, mut beside) = (0, 0);
+    for step in 0..60 {
+        let before = lab.sph.surveys;
+        lab.around(|sph, around| sph.step(1e-4, around, &mut Passes::default())).unwrap();
+        if lab.sph.surveys > before {
+            continue;
+        }
+        between += 1;
+        let p = &lab.sph.particles;
+        for i in 0..lab.sph.len() {
+            let at = DVec3::new(p.x[i], p.y[i], p.z[i]);
+            let clearance = lab.walls.clearance(at, 2.0 * near);
+            if (0.0..near).contains(&clearance) {
+                assert!(p.near_wall[i] & !WALLS != 0, "step {step}: {i} at {at}, {clearance} m away");
+                beside += 1;
+            }
+        }
+    }
+    assert!(between > 10 && beside > between, "{beside} beside the floor in {between} steps");
 }
 
 /// Without tension of the fluids nothing adheres, but the sums are there.
