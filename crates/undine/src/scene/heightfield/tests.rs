@@ -32,6 +32,18 @@ proptest! {
     }
 
     #[test]
+    fn the_clearance_is_no_more_than_the_distance_and_tells_the_same_side(
+        h in heights(), x in -3.0..5.0, y in -4.0..4.0, z in 0.0..7.0, reach in 0.01..3.0,
+    ) {
+        let (field, p) = (field(h), DVec3::new(x, y, z));
+        let (clearance, distance) = (field.clearance(p, reach), field.nearest(p).distance);
+        prop_assert!(clearance <= distance.clamp(0.0, reach) + 1e-12, "{clearance} of {distance}");
+        prop_assert!((clearance > 0.0) == (distance > 0.0), "{clearance} of {distance}");
+        // Useful: no slope of these heights is steeper than 3 in 1.
+        prop_assert!(distance <= 0.0 || clearance >= 0.25 * distance.min(reach), "{clearance} of {distance}");
+    }
+
+    #[test]
     fn the_surface_is_where_the_height_says(h in heights(), x in -1.0..3.0, z in 2.0..5.0) {
         let field = field(h);
         let on = DVec3::new(x, field.height(x, z), z);
