@@ -265,16 +265,11 @@ impl Boundary {
             let rates = &set.rates[block];
             pairs::forces(seen, &set.work.records, own, (forces, &self.constants), out);
             // The packing of the starting fluid knows no surface.
-            if work.surface.is_empty() || self.kind == WallKind::LennardJones || !forces.has_tension() {
-                continue;
-            }
-            let surface = &work.surface[first..];
-            if !set.is_skin {
-                adhesion::anchor(seen, rates, own, surface, forces, out);
-            }
-            if !set.adhesion.is_empty() {
+            let tied =
+                !work.surface.is_empty() && self.kind != WallKind::LennardJones && forces.has_tension();
+            if tied && !set.is_skin {
                 let sums = (rates, &set.stuck[block][..]);
-                self.adhesion.apply(seen, sums, (own.0, own.1, surface), forces, out);
+                self.adhesion.apply(seen, sums, (own.0, own.1, &work.surface[first..]), forces, out);
             }
         }
     }

@@ -3,12 +3,10 @@
 //! The dial of a wall is the cosine of its contact angle θ: 0 is neutral (90°), 1 is wetted by all liquid, -1 by none. Three
 //! forces follow from it and from the liquid's surface tension σ, each divided by its own lattice sum, so that they hold
 //! when the spacing changes:
-//! - where a free surface meets the wall it is tied to it ([`anchor`]), whatever the angle;
-//! - along the wall the line of contact is pulled outwards by a share of σ cos θ a metre, the part of Young's equation
-//!   that the liquid's own tension does not have;
-//! - towards the wall, where it wets well: lifting liquid off it takes 2σ cos⁶θ a square metre.
-//!
-//! Their shares were fitted to drops at rest of radius 10 Δ (case `contact-angle` of `undine validate`).
+//! - where a free surface meets the wall it is tied to it, whatever the angle;
+//! - along the wall the line of contact is pulled outwards by what is missing to balance in Young's equation, σ (cos θ - cos θ_d) a
+//!   metre, with the angle θ_d that the surface has there (Huber et al. 2016);
+//! - towards the wall, where it wets well: lifting liquid off it takes work a square metre that goes with cos⁶θ.
 //!
 //! Bayraktar's eq. 10, in which stickiness is a share of the pressure, goes with his repulsion: `walls = "lennard-jones"`.
 
@@ -22,19 +20,26 @@ use super::seen::Seen;
 use crate::kernels::{Wide, half_space_sum};
 
 /// Share of the stress behind the wall that a surface is tied with; twice its own would be that of a surface that goes on there.
-/// With none a drop jumped off its wall; after 1.2 s on a neutral one it has 105° to 112° with this, 80° with 1.6.
+/// With none a drop jumped off its wall.
 const ANCHOR: f32 = 1.5;
-/// Share of σ cos θ along the wall: what is tied spreads more easily. With 0.4 drops on walls of 60° spread to 23°, with 0.15
-/// they had 44° to 55°; on walls of 120° they have 109° to 122° with this.
-const SPREAD: f64 = 0.2;
+/// Of Young's force; 1 to 2 give the same angles. Without θ_d, and 0.2 σ cos θ instead, drops on neutral walls had 72°, 100° and 113°
+/// with 7, 10 and 14 spacings in their radius, and more where they came from a ball; now 92°, 90° and 94°.
+const YOUNG: f64 = 1.2;
+/// Beside a wall the normal of all that is filled, walls too, leans to the wall, that of the fluid alone away from it: of the latter so much,
+/// beside 1 of the former, makes drops on neutral walls rest at 90°. With 0 they had 95° to 105°, with 1 they had 70° to 90°.
+const ALONE: f32 = 0.2;
+/// Of the work 2σ a square metre that it takes to lift wetting liquid off a wall: the other forces do some of it. With 1 the lowest layer
+/// of a drop stuck to a wall that it wets, and drove off the rest; with 0 drops came off such walls by themselves.
+const HOLD: f64 = 0.15;
 
 /// Constants of the forces, per σ.
 #[derive(Clone, Copy, Debug)]
 pub struct Adhesion {
-    /// Of |∇c h| of the surface times Σ a V w d of the wall, m.
-    spread: f32,
-    /// Of Σ a⁶ V f(s) d, f = (s²-¼)(1-s²), m; with a instead of a⁶ the lowest layer of a drop stuck to walls of 60° and the
-    /// rest of it left.
+    /// Of |∇c h| of the surface times Σ V w d of the wall, m.
+    line: f32,
+    /// Makes Σ V w d of a wall its share of ∇c h.
+    color: f32,
+    /// Of Σ a⁶ V f(s) d, f = (s²-¼)(1-s²), m.
     hold: f32,
 }
 
@@ -58,12 +63,14 @@ impl Adhesion {
             / h;
         let energy: f64 = (0..layers).map(|k| behind(k, &|_, r| well(r * r))).sum::<f64>() * h / (d * d);
         Adhesion {
-            spread: (SPREAD * color * d.powi(3) / (h * h) / (wall * surface)) as f32,
-            hold: (2.0 / energy) as f32,
+            line: (YOUNG * color * d.powi(3) / (h * h) / (wall * surface)) as f32,
+            color: color as f32,
+            hold: (HOLD * 2.0 / energy) as f32,
         }
     }
 
-    /// Adds to the accelerations of a block of fluid. `surface` is that of [`super::super::work::Work`].
+    /// Adds to the accelerations of a block of fluid; `stuck` where any wall sticks. `surface` is that of
+    /// [`super::super::work::Work`].
     pub fn apply(
         &self,
         seen: &Seen,
@@ -75,24 +82,34 @@ impl Adhesion {
         let points = seen.bunches().iter().flat_map(|b| b.first..b.first + b.count);
         for i in points.filter(|i| rates.is_touched(*i)) {
             let f = &forces.fluids[usize::from(fluid[i])];
-            let away = Vec3::from(stuck[i].spread);
-            let mut force = Vec3::from(stuck[i].hold) * -self.hold;
+            let (volume, wall) = (own[i][VOLUME].abs(), Vec3::from(rates.color(i)));
+            let stuck = stuck.get(i).copied().unwrap_or_default();
+            let mut force = Vec3::from(stuck.hold) * (-self.hold * f.tension);
             let [x, y, z, length] = surface[i];
             if length > 0.0 {
-                // n/√|n| √|n|, into the fluid; its part along the wall.
-                let n = Vec3::new(x, y, z) * length.sqrt();
-                let wall = away.normalize_or_zero();
-                let outward = n.dot(wall) * wall - n;
-                // Whether the walls around wet (1) or repel (-1): that is the way the sum points, into the fluid or into the wall.
-                let sign = away.dot(Vec3::from(rates.color(i))).signum();
-                force += outward * (self.spread * away.length() * sign);
+                force += tie(Vec3::new(x, y, z), length, wall) * f.stress;
+                force += self.pull(Vec3::new(x, y, z) * length.sqrt(), wall, stuck) * f.tension;
             }
-            let per = f.tension * own[i][VOLUME].abs() * f.per_mass;
-            for a in 0..3 {
-                out[i][a] += force[a] * per;
-            }
+            let force = force * (volume * f.per_mass);
+            (0..3).for_each(|a| out[i][a] += force[a]);
         }
     }
+
+    /// Young's force along a wall, per σ and Δ³ of fluid, m, on a surface with `n`, ∇c h into what is filled. `wall` is Σ V w d of it.
+    fn pull(&self, n: Vec3, wall: Vec3, stuck: Stuck) -> Vec3 {
+        let off = wall.normalize_or_zero();
+        let alone = n + wall * self.color;
+        let inward = (n.normalize_or_zero() + ALONE * alone.normalize_or_zero()).normalize_or_zero();
+        let cos = -inward.dot(off);
+        let outward = n.dot(off) * off - n;
+        outward * (self.line * (Vec3::from(stuck.spread) - cos * wall).dot(off))
+    }
+}
+
+/// Ties a free surface to the wall that it ends at: its capillary stress Π = |n| - nn/|n| goes on behind the wall, as between two
+/// particles of the surface. `root` is n/√|n|. Without it nothing held the rim of a drop against the pressure below it.
+fn tie(root: Vec3, length: f32, wall: Vec3) -> Vec3 {
+    (root * root.dot(wall) - length * wall) * ANCHOR
 }
 
 /// Sums of a particle over the boundary particles that it sees, of stickiness a.
@@ -117,31 +134,6 @@ impl Stuck {
             self.spread[a] += spread[a];
             self.hold[a] += hold[a];
         }
-    }
-}
-
-/// Ties a free surface to the wall that it ends at: its capillary stress goes on behind the wall, as between two particles of
-/// the surface. Without it nothing held the rim of a drop against the pressure below it, and the drop jumped off the wall.
-pub fn anchor(
-    seen: &Seen,
-    rates: &WallRates,
-    (own, fluid): (&[Record], &[u8]),
-    surface: &[[f32; 4]],
-    forces: &Forces,
-    out: &mut [[f32; 3]],
-) {
-    for i in seen.bunches().iter().flat_map(|b| b.first..b.first + b.count) {
-        // Marked so where there is a surface.
-        if own[i][VOLUME] >= 0.0 {
-            continue;
-        }
-        let f = &forces.fluids[fluid[i] as usize];
-        // Π = |n| - nn/|n|, of both the same.
-        let [x, y, z, length] = surface[i];
-        let (n, away) = (Vec3::new(x, y, z), Vec3::from(rates.color(i)));
-        let pull = (n * n.dot(away) - length * away) * ANCHOR;
-        let per = f.stress * own[i][VOLUME].abs() * f.per_mass;
-        (0..3).for_each(|a| out[i][a] += pull[a] * per);
     }
 }
 
