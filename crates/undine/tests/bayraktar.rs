@@ -118,3 +118,25 @@ fn cylinders_run() {
 fn lava_runs() {
     run("lava", 1.0);
 }
+
+/// Wetting once made the lowest layer of a drop stick to its plate and drive off the rest.
+#[test]
+fn a_drop_spreads_on_a_plate_that_it_wets_and_stays_there() {
+    let text = "
+        gravity = [0, 0, 0]
+        time = { duration = 1 }
+        model = { spacing = 0.001 }
+        fluid = [{ viscosity = 0.05, surface_tension = 0.072, shape = { sphere = { center = [0, 0, 0], radius = 0.01 } } }]
+        boundary = [{ slip = 'no-slip', adhesion = 1, shape = { box = { min = [-0.03, -0.02, -0.03], max = [0.03, 0, 0.03] } } }]
+    ";
+    let scene = Scene::parse(text, "drop", std::path::Path::new("."), &[]).unwrap_or_else(|e| panic!("{e}"));
+    let mut world = World::new(scene.scene).unwrap_or_else(|e| panic!("{e}"));
+    let lowest = |world: &World| world.frame().particles.position.iter().filter(|p| p[1] < 0.001).count();
+    let before = lowest(&world);
+    while world.clock().time < 0.3 {
+        world.step().unwrap_or_else(|e| panic!("{e}"));
+    }
+    let highest = world.frame().particles.position.iter().fold(0.0, |high: f32, p| high.max(p[1]));
+    assert!(highest < 0.01, "a particle at {highest} m");
+    assert!(lowest(&world) > 2 * before, "{} beside the plate, {before} before", lowest(&world));
+}
