@@ -22,14 +22,14 @@ use crate::kernels::{Wide, half_space_sum};
 /// Share of the stress behind the wall that a surface is tied with; twice its own would be that of a surface that goes on there.
 /// With none a drop jumped off its wall.
 const ANCHOR: f32 = 1.5;
-/// Of Young's force; 1 to 2 give the same angles. Without θ_d, and 0.2 σ cos θ instead, drops on neutral walls had 72°, 100° and 113°
-/// with 7, 10 and 14 spacings in their radius, and more where they came from a ball; now 92°, 90° and 94°.
+/// Of Young's force; 1 to 1.5 give the same angles, 2 tears drops of 14 spacings' radius apart. Without θ_d, and 0.2 σ cos θ instead, drops
+/// on neutral walls had 72°, 100° and 113° with 7, 10 and 14 spacings in their radius; now 91°, 89° and 94°.
 const YOUNG: f64 = 1.2;
 /// Beside a wall the normal of all that is filled, walls too, leans to the wall, that of the fluid alone away from it: of the latter so much,
 /// beside 1 of the former, makes drops on neutral walls rest at 90°. With 0 they had 95° to 105°, with 1 they had 70° to 90°.
 const ALONE: f32 = 0.2;
 /// Of the work 2σ a square metre that it takes to lift wetting liquid off a wall: the other forces do some of it. With 1 the lowest layer
-/// of a drop stuck to a wall that it wets, and drove off the rest; with 0 drops came off such walls by themselves.
+/// of a drop stuck to a wall that it wets, and drove off the rest; with 0 parts of it came off by themselves.
 const HOLD: f64 = 0.15;
 
 /// Constants of the forces, per σ.
